@@ -1,0 +1,267 @@
+"""The grammar IR: the one form in which every source language reaches the matcher.
+
+A `Grammar` is an immutable set of named rules. A rule's body is an expression over
+*code points* (the compiler turns them into UTF-8 bytes, so output is always well
+formed) and, where the language speaks of tokens, over *token terminals*.
+
+    Literal("true")                 exactly these code points
+    CharClass(((97, 122),))         one code point of these ranges
+    Sequence((a, b))                a, then b
+    Alternatives((a, b))            a or b
+    Repeat(a, 2, 5)                 2 to 5 times a; maximum None is unbounded
+    RuleRef("name")                 the rule of that name
+    TokenSet((7, 9), exclude=False) one token with one of these ids
+    Automaton(...)                  one string of a deterministic code-point automaton
+
+Expressions are frozen, hashable and comparable. The helpers `literal`, `char_class`,
+`sequence`, `alternatives` and `repeat` build them in normal form; the front ends
+use the helpers, so that equal grammars compare equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+__all__ = [
+    "ANY_CHAR",
+    "EMPTY",
+    "MAX_CODE_POINT",
+    "NOTHING",
+    "Alternatives",
+    "Automaton",
+    "CharClass",
+    "Expression",
+    "Grammar",
+    "Literal",
+    "Ranges",
+    "Repeat",
+    "Rule",
+    "RuleRef",
+    "Sequence",
+    "TokenSet",
+    "alternatives",
+    "char_class",
+    "children",
+    "complement",
+    "literal",
+    "normal_ranges",
+    "repeat",
+    "sequence",
+    "walk",
+]
+
+MAX_CODE_POINT = 0x10FFFF
+SURROGATES = (0xD800, 0xDFFF)
+
+Ranges = tuple[tuple[int, int], ...]
+"""Inclusive code-point ranges, sorted, disjoint, not adjacent, without surrogates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """Exactly `text`; the empty text matches the empty string."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CharClass:
+    """One code point of `ranges`; no ranges at all match nothing."""
+
+    ranges: Ranges
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """The items one after another (at least two)."""
+
+    items: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alternatives:
+    """One of the choices (at least two)."""
+
+    choices: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """`item`, from `minimum` to `maximum` times (None: without bound). Never unrolled."""
+
+    item: Expression
+    minimum: int
+    maximum: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRef:
+    """A string of the rule called `name`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TokenSet:
+    """One whole token: one of `ids`, or with `exclude` any ordinary token but these.
+
+    `ids` are sorted and distinct. They are matched as ids, never by spelling.
+    """
+
+    ids: tuple[int, ...]
+    exclude: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Automaton:
+    """One string accepted by a deterministic automaton over code points, started in state 0.
+
+    `edges[s]` holds `(low, high, target)` with disjoint ranges in ascending order and no
+    surrogates; `accepting` holds the accepting states. Front ends use it for languages
+    whose expression would explode, such as intersections.
+    """
+
+    edges: tuple[tuple[tuple[int, int, int], ...], ...]
+    accepting: frozenset[int]
+
+
+Expression = Literal | CharClass | Sequence | Alternatives | Repeat | RuleRef | TokenSet | Automaton
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A named body. `lookahead` is the `(= ...)` annotation: a hint, no part of the language.
+
+    `line` and `column` (1-based) say where a text defines the rule, for error messages
+    only: they take no part in comparison.
+    """
+
+    name: str
+    body: Expression
+    lookahead: Expression | None = None
+    line: int | None = field(default=None, compare=False)
+    column: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """Rules in order, and the name of the entry rule. Names are distinct; references may dangle
+    until `gbnf.checks` has looked at them."""
+
+    rules: tuple[Rule, ...]
+    root: str = "root"
+
+    @cached_property
+    def by_name(self) -> dict[str, Rule]:
+        """The rules by name."""
+        return {rule.name: rule for rule in self.rules}
+
+
+EMPTY = Literal("")
+"""The empty string."""
+NOTHING = CharClass(())
+"""The empty language."""
+ANY_CHAR = CharClass(((0, SURROGATES[0] - 1), (SURROGATES[1] + 1, MAX_CODE_POINT)))
+"""Any one Unicode scalar value."""
+
+
+def normal_ranges(ranges: Iterable[tuple[int, int]]) -> Ranges:
+    """Sort and merge inclusive ranges and take the surrogates out of them."""
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(ranges):
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], high))
+        else:
+            merged.append((low, high))
+    scalar: list[tuple[int, int]] = []
+    for low, high in merged:
+        for part_low, part_high in ((low, min(high, SURROGATES[0] - 1)), (max(low, SURROGATES[1] + 1), high)):
+            if part_low <= part_high:
+                scalar.append((part_low, part_high))
+    return tuple(scalar)
+
+
+def complement(ranges: Ranges) -> Ranges:
+    """All scalar values outside `ranges` (which are normal)."""
+    gaps: list[tuple[int, int]] = []
+    start = 0
+    for low, high in ranges:
+        if start < low:
+            gaps.append((start, low - 1))
+        start = high + 1
+    if start <= MAX_CODE_POINT:
+        gaps.append((start, MAX_CODE_POINT))
+    return normal_ranges(gaps)
+
+
+def literal(text: str) -> Literal:
+    """A literal; refuses surrogates, which no UTF-8 text can contain."""
+    if any(SURROGATES[0] <= ord(char) <= SURROGATES[1] for char in text):
+        raise ValueError("a literal cannot contain surrogate code points")
+    return Literal(text)
+
+
+def char_class(ranges: Iterable[tuple[int, int]], negated: bool = False) -> CharClass:
+    """A class of the given inclusive ranges, or of everything else."""
+    normal = normal_ranges(ranges)
+    return CharClass(complement(normal) if negated else normal)
+
+
+def sequence(items: Iterable[Expression]) -> Expression:
+    """The concatenation in normal form: flat, adjacent literals joined, empty ones dropped."""
+    flat: list[Expression] = []
+    for item in items:
+        for part in item.items if isinstance(item, Sequence) else (item,):
+            if isinstance(part, Literal) and flat and isinstance(flat[-1], Literal):
+                flat[-1] = Literal(flat[-1].text + part.text)
+            elif part != EMPTY:
+                flat.append(part)
+    if len(flat) > 1:
+        return Sequence(tuple(flat))
+    return flat[0] if flat else EMPTY
+
+
+def alternatives(choices: Iterable[Expression]) -> Expression:
+    """The union in normal form: flat, without repetitions, in order of first appearance."""
+    flat: dict[Expression, None] = {}
+    for choice in choices:
+        for part in choice.choices if isinstance(choice, Alternatives) else (choice,):
+            flat[part] = None
+    if len(flat) > 1:
+        return Alternatives(tuple(flat))
+    return next(iter(flat)) if flat else NOTHING
+
+
+def repeat(item: Expression, minimum: int, maximum: int | None) -> Expression:
+    """Between `minimum` and `maximum` times `item`, in normal form."""
+    if minimum < 0 or (maximum is not None and maximum < minimum):
+        raise ValueError(f"bad repetition bounds {minimum}, {maximum}")
+    if maximum == 0 or item == EMPTY:
+        return EMPTY
+    if (minimum, maximum) == (1, 1):
+        return item
+    return Repeat(item, minimum, maximum)
+
+
+def children(expression: Expression) -> tuple[Expression, ...]:
+    """The direct sub-expressions."""
+    match expression:
+        case Sequence(items):
+            return items
+        case Alternatives(choices):
+            return choices
+        case Repeat(item=item):
+            return (item,)
+        case _:
+            return ()
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """The expression and everything below it, in no particular order, without recursion."""
+    stack = [expression]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(children(node))
