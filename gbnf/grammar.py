@@ -224,14 +224,23 @@ def sequence(items: Iterable[Expression]) -> Expression:
 
 
 def alternatives(choices: Iterable[Expression]) -> Expression:
-    """The union in normal form: flat, without repetitions, in order of first appearance."""
-    flat: dict[Expression, None] = {}
+    """The union in normal form: flat, in order of first appearance, leaves without repetitions.
+
+    Only leaves are compared: hashing whole sub-trees would cost quadratic time, and equal
+    compound choices do no harm.
+    """
+    flat: list[Expression] = []
+    seen: set[Expression] = set()
     for choice in choices:
         for part in choice.choices if isinstance(choice, Alternatives) else (choice,):
-            flat[part] = None
+            if isinstance(part, Literal | CharClass | RuleRef | TokenSet):
+                if part in seen:
+                    continue
+                seen.add(part)
+            flat.append(part)
     if len(flat) > 1:
         return Alternatives(tuple(flat))
-    return next(iter(flat)) if flat else NOTHING
+    return flat[0] if flat else NOTHING
 
 
 def repeat(item: Expression, minimum: int, maximum: int | None) -> Expression:
