@@ -1,0 +1,84 @@
+"""A deliberately simple interpreter of grammar expressions: the oracle of the front-end tests.
+
+It knows only the meaning of each node, by sets of end positions, and shares no code with
+the automata or the matcher.
+"""
+
+from __future__ import annotations
+
+from infernix.gbnf.grammar import (
+    Alternatives,
+    Automaton,
+    CharClass,
+    Expression,
+    Literal,
+    Repeat,
+    RuleRef,
+    Sequence,
+)
+
+
+def full_match(expression: Expression, text: str, rules: dict[str, Expression] | None = None) -> bool:
+    """Whether `text` as a whole belongs to `expression`."""
+    return len(text) in ends(expression, text, 0, rules or {})
+
+
+def ends(expression: Expression, text: str, start: int, rules: dict[str, Expression]) -> set[int]:
+    """The positions at which a part of `text` that begins at `start` and belongs to `expression` ends."""
+    match expression:
+        case Literal(word):
+            return {start + len(word)} if text.startswith(word, start) else set()
+        case CharClass(ranges):
+            inside = start < len(text) and any(low <= ord(text[start]) <= high for low, high in ranges)
+            return {start + 1} if inside else set()
+        case Sequence(items):
+            positions = {start}
+            for item in items:
+                positions = {end for at in positions for end in ends(item, text, at, rules)}
+            return positions
+        case Alternatives(choices):
+            return {end for choice in choices for end in ends(choice, text, start, rules)}
+        case Repeat(item, minimum, maximum):
+            return _repeat_ends(item, minimum, maximum, text, start, rules)
+        case Automaton():
+            return _automaton_ends(expression, text, start)
+        case RuleRef(name):
+            return ends(rules[name], text, start, rules)
+        case _:
+            raise TypeError(expression)
+
+
+def _repeat_ends(
+    item: Expression, minimum: int, maximum: int | None, text: str, start: int, rules: dict[str, Expression]
+) -> set[int]:
+    # layers[k] holds the ends of exactly k repetitions; an unbounded or large count stops
+    # when a layer has been seen before, because the layers then go round in a circle.
+    layer, count = {start}, 0
+    found = set(layer) if minimum == 0 else set()
+    seen: dict[frozenset[int], int] = {}
+    while maximum is None or count < maximum:
+        key = frozenset(layer)
+        if key in seen and count >= minimum:
+            break
+        if key in seen and not layer:
+            break
+        seen[key] = count
+        layer = {end for at in layer for end in ends(item, text, at, rules)}
+        count += 1
+        if count >= minimum:
+            found |= layer
+    return found
+
+
+def _automaton_ends(automaton: Automaton, text: str, start: int) -> set[int]:
+    state, found = 0, set()
+    for at in range(start, len(text) + 1):
+        if state in automaton.accepting:
+            found.add(at)
+        if at == len(text):
+            break
+        targets = [target for low, high, target in automaton.edges[state] if low <= ord(text[at]) <= high]
+        if not targets:
+            break
+        (state,) = targets
+    return found
