@@ -21,13 +21,19 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from .jit import kernel
 
 __all__ = ["NO_TOKEN", "Trie", "build_trie"]
 
 NO_TOKEN = -1
 """The `token` of a node that no token ends at."""
+
+_DIGIT_BYTES = 7
+"""Bytes of a token compared at once: they and their number fit into 64 bits."""
+
+_ONE_BYTE = np.uint64(8)
 
 
 class Trie(NamedTuple):
@@ -48,66 +54,115 @@ class Trie(NamedTuple):
 
 
 def build_trie(tokens: Sequence[bytes], ids: Sequence[int]) -> Trie:
-    """The trie of `tokens`, where `ids[i]` is the id of `tokens[i]`.
-
-    Equal tokens may occur. Empty tokens end at the root. Time: one sort of the tokens,
-    then linear in their total length.
-    """
+    """The trie of `tokens`, where `ids[i]` is the id of `tokens[i]`; equal and empty tokens may occur."""
     if len(tokens) != len(ids):
         raise ValueError(f"{len(tokens)} tokens but {len(ids)} ids")
-    # Sorting is stable: by id first, then by bytes. A key of plain bytes sorts three times
-    # as fast as pairs do, and the first sort costs nothing where the ids already ascend.
-    order = sorted(range(len(ids)), key=ids.__getitem__)
-    order.sort(key=tokens.__getitem__)
-    spelled = [tokens[i] for i in order]
-    data = np.frombuffer(b"".join(spelled), dtype=np.uint8)
-    offsets = np.zeros(len(spelled) + 1, dtype=np.int64)
-    lengths = np.fromiter(map(len, spelled), dtype=np.int64, count=len(spelled))
-    np.cumsum(lengths, out=offsets[1:])
-    token_ids = np.asarray(ids, dtype=np.int32)[order]
+    data = np.frombuffer(b"".join(tokens), dtype=np.uint8)
+    lengths = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
+    return trie_of_lengths(data, lengths, np.asarray(ids, dtype=np.int32))
 
-    shared = np.zeros(len(spelled), dtype=np.int32)
-    nodes = 1 + common_prefixes(data, offsets, shared)
+
+def trie_of_lengths(data: NDArray[np.uint8], lengths: NDArray[np.int64], ids: NDArray[np.int32]) -> Trie:
+    """The trie of the tokens that lie end to end in `data`: token i has `lengths[i]` bytes and id `ids[i]`.
+
+    Time: one sort of the tokens, then linear in their total length.
+    """
+    ends = np.cumsum(lengths)
+    # byte_order is stable, so equal tokens end up in order of their ids.
+    by_id = np.argsort(ids, kind="stable")
+    order = by_id[byte_order(data, (ends - lengths)[by_id], lengths[by_id])]
+    starts, lengths = (ends - lengths)[order], lengths[order]
+
+    shared = np.zeros(len(order), dtype=np.int32)
+    nodes = 1 + common_prefixes(data, starts, lengths, shared)
     trie = Trie(
         byte=np.zeros(nodes, dtype=np.uint8),
         depth=np.zeros(nodes, dtype=np.int32),
         subtree_end=np.full(nodes, nodes, dtype=np.int32),
         token=np.full(nodes, NO_TOKEN, dtype=np.int32),
         token_begin=np.zeros(nodes + 1, dtype=np.int32),
-        token_ids=token_ids,
+        token_ids=ids[order],
     )
     open_nodes = np.zeros(int(lengths.max(initial=0)) + 1, dtype=np.int32)
-    lay_out_nodes(trie, data, offsets, shared, open_nodes)
+    lay_out_nodes(trie, data, starts, lengths, shared, open_nodes)
     for array in trie:
         array.flags.writeable = False
     return trie
 
 
-@njit(cache=True, nogil=True)
-def common_prefixes(data: NDArray[np.uint8], offsets: NDArray[np.int64], shared: NDArray[np.int32]) -> int:
+def byte_order(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The stable order of the tokens `data[starts[i] : starts[i] + lengths[i]]` by their bytes.
+
+    A radix sort with wide digits: sort all tokens by their first seven bytes as one number,
+    then whatever is still equal by the next seven, and so on. Four times as fast as
+    sorting 250,000 Python bytes objects.
+    """
+    order = np.arange(len(starts), dtype=np.int64)
+    tied = order.copy()  # the places in `order` that are not settled yet
+    run = np.zeros(len(starts), dtype=np.int64)  # the run of equal tokens that each tied place is in
+    offset = 0
+    while tied.size:
+        tokens = order[tied]
+        digits = _digits(data, starts[tokens] + offset, lengths[tokens] - offset)
+        sorting = np.lexsort((digits, run))
+        order[tied] = tokens[sorting]
+        digits, run = digits[sorting], run[sorting]
+        # A token equals its neighbour so far, and may differ later, if the digit is a full one.
+        same = (digits[1:] == digits[:-1]) & (run[1:] == run[:-1]) & (digits[1:] & 0xFF == _DIGIT_BYTES)
+        starts_run = np.concatenate(([True], ~same))
+        in_a_run = ~starts_run | np.concatenate((same, [False]))
+        tied, run = tied[in_a_run], np.cumsum(starts_run)[in_a_run]
+        offset += _DIGIT_BYTES
+    return order
+
+
+def _digits(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], remaining: NDArray[np.int64]
+) -> NDArray[np.uint64]:
+    """The next seven bytes of each token as a big-endian number, followed by how many there are.
+
+    Missing bytes are zeros; the count in the lowest byte puts b"a" before b"a\\0".
+    """
+    counts = np.clip(remaining, 0, _DIGIT_BYTES)
+    padded = np.concatenate((data, np.zeros(_DIGIT_BYTES, dtype=np.uint8)))
+    starts = np.minimum(starts, len(data))
+    digits = np.zeros(len(starts), dtype=np.uint64)
+    for place in range(_DIGIT_BYTES):
+        digits = (digits << np.uint64(8)) | np.where(place < counts, padded[starts + place], 0).astype(
+            np.uint64
+        )
+    return (digits << np.uint64(8)) | counts.astype(np.uint64)
+
+
+@kernel
+def common_prefixes(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64], shared: NDArray[np.int32]
+) -> int:
     """Set `shared[i]` to the length of the longest common prefix of the sorted tokens i - 1 and i.
 
-    Token i is `data[offsets[i]:offsets[i + 1]]`; `shared[0]` stays 0. Returns how many
-    bytes are not shared in all, which is the number of nodes below the root.
+    `shared[0]` stays 0. Returns how many bytes are not shared in all, which is the number
+    of nodes below the root.
     """
     fresh = 0
     for i in range(len(shared)):
-        length = offsets[i + 1] - offsets[i]
         if i > 0:
-            limit = min(length, offsets[i] - offsets[i - 1])
+            limit = min(lengths[i - 1], lengths[i])
             common = 0
-            while common < limit and data[offsets[i - 1] + common] == data[offsets[i] + common]:
+            while common < limit and data[starts[i - 1] + common] == data[starts[i] + common]:
                 common += 1
             shared[i] = common
-        fresh += length - shared[i]
+        fresh += lengths[i] - shared[i]
     return fresh
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lay_out_nodes(
     trie: Trie,
     data: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
     shared: NDArray[np.int32],
     open_nodes: NDArray[np.int32],
 ) -> None:
@@ -123,11 +178,11 @@ def lay_out_nodes(
         kept = shared[i]
         for depth in range(kept + 1, deepest + 1):
             trie.subtree_end[open_nodes[depth]] = node + 1
-        deepest = offsets[i + 1] - offsets[i]
+        deepest = lengths[i]
         for depth in range(kept + 1, deepest + 1):
             node += 1
             open_nodes[depth] = node
-            trie.byte[node] = data[offsets[i] + depth - 1]
+            trie.byte[node] = data[starts[i] + depth - 1]
             trie.depth[node] = depth
             trie.token_begin[node] = i
         # Equal tokens follow one another by id, so the first one at a node is the lowest.
