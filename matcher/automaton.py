@@ -1,0 +1,506 @@
+"""Rules as automata over bytes, calls and tokens: what the compiler builds before tables.
+
+Each rule becomes one small nondeterministic automaton, built directly from its expression
+(Thompson's construction): state 0 is where the rule starts, state 1 where it ends. Nothing
+is determinised, so the cost is linear in the grammar; interning Earley sets does the subset
+construction later, lazily.
+
+    build       expressions -> automata; a counted repetition becomes a rule of its own
+    analyse     which rules are nullable, which are productive
+    finish      drop what is unproductive, bypass calls of nullable rules, remove epsilons
+
+**Counted rules.** `body{m,n}` is a rule whose state 0 is its *loop* state and whose state 1
+is the end of a unit: an item that arrives there continues at state 0 with one unit more. Its
+tables are the same for every m and n. A body that may be empty makes m zero, and then only
+non-empty units are counted, so the counter always moves forward with the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import islice
+from time import monotonic
+
+from infernix.gbnf.errors import LimitError
+from infernix.gbnf.grammar import (
+    Alternatives,
+    Automaton,
+    CharClass,
+    Expression,
+    Grammar,
+    Literal,
+    Ranges,
+    Repeat,
+    RuleRef,
+    Sequence,
+    TokenSet,
+    walk,
+)
+from infernix.gbnf.utf8 import utf8_sequences
+
+from .tables import BYTE, CALL, EPSILON, TOKEN
+
+__all__ = ["LITERAL", "Edge", "RuleAutomaton", "build_automata", "strongly_connected"]
+
+LITERAL = 4
+"""An edge kind of automata only: a whole byte string, spelled out when tables are made."""
+
+START, END = 0, 1
+
+Edge = tuple[int, int | bytes, int, int]
+"""(kind, operand, high, target). BYTE: low, high. LITERAL: the bytes. CALL: the rule, and whether
+an empty string of it may be skipped. TOKEN: the token set. EPSILON: nothing."""
+
+MAY_SKIP, NO_SKIP = 1, 0
+
+EPSILON_GROWTH, EPSILON_SLACK = 4, 64
+"""Epsilons stay where removing them would grow a rule's edges by more than this factor and slack."""
+
+SMALL_BODY = 64
+"""Nodes of an expression that is written into a counted rule instead of being a rule of its own."""
+
+
+@dataclass(slots=True)
+class RuleAutomaton:
+    """One rule: `edges[s]` leave state s. `final` holds the states in which the rule may end.
+
+    `bounds` is (minimum, maximum or None) for a counted rule. `flawed` says that some state
+    may not reach the end.
+    """
+
+    edges: list[list[Edge]] = field(default_factory=lambda: [[], []])
+    final: set[int] = field(default_factory=lambda: {END})
+    bounds: tuple[int, int | None] | None = None
+    flawed: bool = False
+    has_epsilon: bool = False
+    calls: dict[int, None] = field(default_factory=dict)
+
+    def new_state(self) -> int:
+        """Add a state without edges."""
+        self.edges.append([])
+        return len(self.edges) - 1
+
+
+class Builder:
+    """Builds the automata of all rules that the root reaches. Rule 0 is the root."""
+
+    def __init__(self, grammar: Grammar, token_set: Callable[[TokenSet], int | None], deadline: float) -> None:
+        self.grammar = grammar
+        self.token_set = token_set
+        self.deadline = deadline
+        self.rules: list[RuleAutomaton] = []
+        self.todo: list[tuple[int, Expression]] = []
+        self.numbers: dict[str, int] = {}
+
+    def build(self) -> list[RuleAutomaton]:
+        """The automata, epsilons and unproductive parts included."""
+        self.rule_number(self.grammar.root)
+        while self.todo:
+            number, body = self.todo.pop()
+            automaton = self.rules[number]
+            if isinstance(body, Repeat) and automaton.bounds is not None:
+                self.build_unit(automaton, body.item)
+            else:
+                self.connect(automaton, body, START, END)
+            check_deadline(self.deadline)
+        return self.rules
+
+    def rule_number(self, name: str) -> int:
+        """The number of a named rule, whose body is built later."""
+        number = self.numbers.get(name)
+        if number is None:
+            number = self.numbers[name] = self.new_rule(self.grammar.by_name[name].body)
+        return number
+
+    def new_rule(self, body: Expression) -> int:
+        """Number a new rule; its body is built later, so that nesting costs no recursion."""
+        self.rules.append(RuleAutomaton())
+        self.todo.append((len(self.rules) - 1, body))
+        return len(self.rules) - 1
+
+    def build_unit(self, automaton: RuleAutomaton, body: Expression) -> None:
+        """The body of a counted rule: in line if it surely takes a byte, as a call that may not be empty.
+
+        A large body is a rule of its own as well: epsilons must not lead to the end of a unit,
+        so they are always removed there, which is quadratic at worst.
+        """
+        if surely_consumes(body) and is_small(body):
+            self.connect(automaton, body, START, END)
+        else:
+            rule = self.rule_number(body.name) if isinstance(body, RuleRef) else self.new_rule(body)
+            self.call(automaton, START, rule, END, NO_SKIP)
+
+    def call(self, automaton: RuleAutomaton, start: int, rule: int, end: int, skip: int) -> None:
+        """A call of `rule` from `start` to `end`."""
+        automaton.calls[rule] = None
+        automaton.edges[start].append((CALL, rule, skip, end))
+
+    def epsilon(self, automaton: RuleAutomaton, start: int, end: int) -> None:
+        """A move from `start` to `end` that takes nothing."""
+        automaton.has_epsilon = True
+        automaton.edges[start].append((EPSILON, 0, 0, end))
+
+    def connect(self, automaton: RuleAutomaton, body: Expression, start: int, end: int) -> None:
+        """Add paths from `start` to `end` for exactly the strings of `body`."""
+        stack = [(body, start, end)]
+        while stack:
+            expression, start, end = stack.pop()
+            match expression:
+                case Literal(text):
+                    if text:
+                        automaton.edges[start].append((LITERAL, text.encode(), 0, end))
+                    else:
+                        self.epsilon(automaton, start, end)
+                case RuleRef(name):
+                    self.call(automaton, start, self.rule_number(name), end, MAY_SKIP)
+                case CharClass(ranges):
+                    automaton.flawed |= not ranges
+                    connect_class(automaton, ranges, start, end)
+                case Sequence(items):
+                    states = [start, *(automaton.new_state() for _ in items[1:]), end]
+                    stack += zip(items, states, states[1:])
+                case Alternatives(choices):
+                    stack += ((choice, start, end) for choice in choices)
+                case Repeat(item, minimum, maximum):
+                    stack += self.connect_repeat(automaton, expression, start, end)
+                case TokenSet():
+                    number = self.token_set(expression)
+                    if number is None:
+                        automaton.flawed = True
+                    else:
+                        automaton.edges[start].append((TOKEN, number, 0, end))
+                case Automaton():
+                    self.connect_automaton(automaton, expression, start, end)
+
+    def connect_repeat(
+        self, automaton: RuleAutomaton, repeat: Repeat, start: int, end: int
+    ) -> list[tuple[Expression, int, int]]:
+        """`?`, `*` and `+` become loops; other bounds become a call of a counted rule."""
+        match repeat.minimum, repeat.maximum:
+            case 0, 1:
+                self.epsilon(automaton, start, end)
+                return [(repeat.item, start, end)]
+            case (0, None) | (1, None):
+                # One state before the unit and one after it, joined by an epsilon both ways
+                # where no unit is needed.
+                before = automaton.new_state()
+                after = before if repeat.minimum == 0 else automaton.new_state()
+                self.epsilon(automaton, start, before)
+                self.epsilon(automaton, after, end)
+                if after != before:
+                    self.epsilon(automaton, after, before)
+                return [(repeat.item, before, after)]
+        rule = self.new_rule(repeat)
+        self.rules[rule].bounds = (repeat.minimum, repeat.maximum)
+        self.call(automaton, start, rule, end, MAY_SKIP)
+        return []
+
+    def connect_automaton(self, automaton: RuleAutomaton, source: Automaton, start: int, end: int) -> None:
+        """Copy a code-point automaton, each code point spelled in bytes."""
+        states = [automaton.new_state() for _ in source.edges]
+        self.epsilon(automaton, start, states[0])
+        for state, edges in zip(states, source.edges):
+            by_target: dict[int, list[tuple[int, int]]] = {}
+            for low, high, target in edges:
+                by_target.setdefault(target, []).append((low, high))
+            for target, ranges in by_target.items():
+                connect_class(automaton, tuple(ranges), state, states[target])
+        for state in source.accepting:
+            self.epsilon(automaton, states[state], end)
+        automaton.flawed = True  # it may have states that accept nothing
+
+
+def connect_class(automaton: RuleAutomaton, ranges: Ranges, start: int, end: int) -> None:
+    """Add paths for the UTF-8 encodings of some code points; equal tails share their states."""
+    if len(ranges) == 0 or ranges[-1][1] < 0x80:
+        automaton.edges[start] += [(BYTE, low, high, end) for low, high in ranges]
+        return
+    state_before: dict[tuple[tuple[int, int], ...], int] = {(): end}
+    for byte_ranges in utf8_sequences(ranges):
+        target = end
+        for i in range(len(byte_ranges) - 1, 0, -1):
+            tail = byte_ranges[i:]
+            state = state_before.get(tail)
+            if state is None:
+                state = state_before[tail] = automaton.new_state()
+                automaton.edges[state].append((BYTE, *byte_ranges[i], target))
+            target = state
+        automaton.edges[start].append((BYTE, *byte_ranges[0], target))
+
+
+def surely_consumes(body: Expression) -> bool:
+    """Whether every string of `body` has at least one byte or token, as far as its top shows."""
+    match body:
+        case Literal(text):
+            return bool(text)
+        case CharClass() | TokenSet():
+            return True
+        case Sequence(items):
+            return any(isinstance(item, Literal | CharClass | TokenSet) for item in items)
+        case Alternatives(choices):
+            return all(isinstance(choice, CharClass | TokenSet) or surely_consumes_leaf(choice) for choice in choices)
+        case _:
+            return False
+
+
+def surely_consumes_leaf(choice: Expression) -> bool:
+    """`surely_consumes` for a choice, one level deep."""
+    match choice:
+        case Literal(text):
+            return bool(text)
+        case Sequence(items):
+            return any(isinstance(item, Literal | CharClass | TokenSet) for item in items)
+        case _:
+            return False
+
+
+def is_small(body: Expression) -> bool:
+    """Whether an expression has at most SMALL_BODY nodes."""
+    return sum(1 for _ in islice(walk(body), SMALL_BODY + 1)) <= SMALL_BODY
+
+
+def check_deadline(deadline: float) -> None:
+    """Raise LimitError once the time is past `deadline` (`time.monotonic`)."""
+    if monotonic() > deadline:
+        raise LimitError("compiling the grammar takes longer than the time limit")
+
+
+# ── Analysis ────────────────────────────────────────────────────────────────────────────
+
+
+def strongly_connected(rules: list[RuleAutomaton]) -> list[list[int]]:
+    """The strongly connected components of the call graph, callees first (Tarjan 1972, iterative)."""
+    index: dict[int, int] = {}
+    low: dict[int, int] = {}
+    open_rules: list[int] = []
+    is_open: set[int] = set()
+    components: list[list[int]] = []
+    work = [(0, iter(rules[0].calls))]
+    index[0] = low[0] = 0
+    open_rules.append(0)
+    is_open.add(0)
+    while work:
+        rule, callees = work[-1]
+        for callee in callees:
+            if callee not in index:
+                index[callee] = low[callee] = len(index)
+                open_rules.append(callee)
+                is_open.add(callee)
+                work.append((callee, iter(rules[callee].calls)))
+                break
+            if callee in is_open and index[callee] < low[rule]:
+                low[rule] = index[callee]
+        else:
+            work.pop()
+            if work and low[rule] < low[work[-1][0]]:
+                low[work[-1][0]] = low[rule]
+            if low[rule] == index[rule]:
+                component = []
+                while not component or component[-1] != rule:
+                    component.append(open_rules.pop())
+                is_open.difference_update(component)
+                components.append(component)
+    return components
+
+
+def fixed_point(rules: list[RuleAutomaton], order: list[int], holds: Callable[[int, set[int]], bool]) -> set[int]:
+    """The least set of rules closed under `holds(rule, set)`, where callees matter only.
+
+    Rules are tried in `order`; a rule that joins the set has its callers tried again.
+    """
+    callers: dict[int, list[int]] = {}
+    joined: set[int] = set()
+    todo = list(reversed(order))
+    while todo:
+        rule = todo.pop()
+        if rule in joined:
+            continue
+        if holds(rule, joined):
+            joined.add(rule)
+            todo.extend(callers.pop(rule, ()))
+        else:
+            for callee in rules[rule].calls:
+                if callee not in joined:
+                    callers.setdefault(callee, []).append(rule)
+    return joined
+
+
+def is_nullable(automaton: RuleAutomaton, nullable: set[int]) -> bool:
+    """Whether the rule's empty string is a string of it, given what is known of its callees."""
+    if automaton.bounds is not None and automaton.bounds[0] == 0:
+        return True
+    stack, reached = [START], {START}
+    while stack:
+        for kind, operand, _, target in automaton.edges[stack.pop()]:
+            if target not in reached and (kind == EPSILON or (kind == CALL and operand in nullable)):
+                if target == END:
+                    return True
+                reached.add(target)
+                stack.append(target)
+    return False
+
+
+def is_productive(automaton: RuleAutomaton, productive: set[int]) -> bool:
+    """Whether the rule has a string at all, given what is known of its callees."""
+    if automaton.bounds is not None and automaton.bounds[0] == 0:
+        return True
+    if not automaton.flawed and automaton.calls.keys() <= productive:
+        return True
+    stack, reached = [START], {START}
+    while stack:
+        for kind, operand, _, target in automaton.edges[stack.pop()]:
+            if target not in reached and (kind != CALL or operand in productive):
+                if target == END:
+                    return True
+                reached.add(target)
+                stack.append(target)
+    return False
+
+
+# ── Finishing ───────────────────────────────────────────────────────────────────────────
+
+
+def finish(automaton: RuleAutomaton, nullable: set[int], productive: set[int]) -> None:
+    """Prune, bypass, remove epsilons and renumber, in place."""
+    if automaton.flawed or not automaton.calls.keys() <= productive:
+        prune(automaton, productive)
+    if automaton.bounds is not None:
+        minimum, maximum = automaton.bounds
+        body_is_nullable = any(
+            kind == CALL and skip == NO_SKIP and operand in nullable
+            for kind, operand, skip, _ in automaton.edges[START]
+        )
+        automaton.bounds = (0 if body_is_nullable else minimum, maximum)
+        automaton.final = set()
+    if not automaton.calls.keys().isdisjoint(nullable):
+        for edges in automaton.edges:
+            for kind, operand, skip, target in tuple(edges):
+                if kind == CALL and skip == MAY_SKIP and operand in nullable:
+                    edges.append((EPSILON, 0, 0, target))
+                    automaton.has_epsilon = True
+    if automaton.has_epsilon:
+        remove_epsilons(automaton)
+
+
+def prune(automaton: RuleAutomaton, productive: set[int]) -> None:
+    """Drop the edges that cannot lead to the end of the rule."""
+    into: dict[int, list[int]] = {}
+    for state, edges in enumerate(automaton.edges):
+        edges[:] = [edge for edge in edges if edge[0] != CALL or edge[1] in productive]
+        for edge in edges:
+            into.setdefault(edge[3], []).append(state)
+    useful, stack = {END}, [END]
+    while stack:
+        for state in into.get(stack.pop(), ()):
+            if state not in useful:
+                useful.add(state)
+                stack.append(state)
+    for edges in automaton.edges:
+        edges[:] = [edge for edge in edges if edge[3] in useful]
+    automaton.calls = {int(edge[1]): None for edges in automaton.edges for edge in edges if edge[0] == CALL}
+
+
+def epsilon_closure(automaton: RuleAutomaton, state: int) -> dict[int, None]:
+    """The states reached from `state` by epsilons alone, itself first."""
+    closure = {state: None}
+    stack = [state]
+    while stack:
+        for edge in automaton.edges[stack.pop()]:
+            if edge[0] == EPSILON and edge[3] not in closure:
+                closure[edge[3]] = None
+                stack.append(edge[3])
+    return closure
+
+
+def remove_epsilons(automaton: RuleAutomaton) -> None:
+    """Give each state the edges of its epsilon closure, unless that makes too many edges.
+
+    Long rows of optional parts would become quadratic; they keep their epsilons, and only
+    the states in which the rule may end are worked out.
+    """
+    edges = automaton.edges
+    budget = EPSILON_GROWTH * sum(map(len, edges)) + EPSILON_SLACK
+    targets = {edge[3] for row in edges for edge in row if edge[0] != EPSILON} | {START}
+    merged: dict[int, list[Edge]] = {}
+    final: set[int] = set()
+    for state in targets:
+        row = edges[state]
+        if any(edge[0] == EPSILON for edge in row):
+            closure = epsilon_closure(automaton, state)
+            row = list(dict.fromkeys(edge for s in closure for edge in edges[s] if edge[0] != EPSILON))
+            if not automaton.final.isdisjoint(closure):
+                final.add(state)
+            budget -= len(row) + len(closure) // EPSILON_GROWTH
+            if budget < 0 and automaton.bounds is None:
+                keep_epsilons(automaton)
+                return
+        elif state in automaton.final:
+            final.add(state)
+        merged[state] = row
+    renumber(automaton, merged, final)
+
+
+def keep_epsilons(automaton: RuleAutomaton) -> None:
+    """Leave the epsilons in place; a state is final if epsilons lead from it to the end."""
+    into: dict[int, list[int]] = {}
+    for state, edges in enumerate(automaton.edges):
+        for edge in edges:
+            if edge[0] == EPSILON:
+                into.setdefault(edge[3], []).append(state)
+    stack = [END]
+    while stack:
+        for state in into.get(stack.pop(), ()):
+            if state not in automaton.final:
+                automaton.final.add(state)
+                stack.append(state)
+
+
+def renumber(automaton: RuleAutomaton, merged: dict[int, list[Edge]], final: set[int]) -> None:
+    """Keep the states that the start reaches; states with equal edges become one.
+
+    States 0 and 1 keep their numbers, since counted rules give them a meaning.
+    """
+    number: dict[int, int] = {START: START, END: END}
+    by_content: dict[tuple[bool, tuple[Edge, ...]], int] = {}
+    if automaton.bounds is None:
+        by_content[True, ()] = END
+    order = [START]
+    rows: list[list[Edge]] = [[], []]
+    for state in order:
+        row = rows[number[state]]
+        for edge in merged[state]:
+            target = edge[3]
+            new = number.get(target)
+            if new is None:
+                content = (target in final, tuple(merged[target]))
+                new = by_content.get(content)
+                if new is None:
+                    new = by_content[content] = len(rows)
+                    rows.append([])
+                    order.append(target)
+                number[target] = new
+            row.append((*edge[:3], new))
+    automaton.edges = rows
+    automaton.final = {number[state] for state in final if state in number}
+
+
+def build_automata(
+    grammar: Grammar, token_set: Callable[[TokenSet], int | None], deadline: float
+) -> tuple[list[RuleAutomaton], list[list[int]], bool, bool]:
+    """The finished automata of a grammar whose references all resolve.
+
+    Returns the automata (rule 0 is the root), the strongly connected components with callees
+    first, whether the root is nullable, and whether it is productive.
+    """
+    rules = Builder(grammar, token_set, deadline).build()
+    components = strongly_connected(rules)
+    order = [rule for component in components for rule in component]
+    productive = fixed_point(rules, order, lambda rule, known: is_productive(rules[rule], known))
+    nullable = fixed_point(rules, order, lambda rule, known: is_nullable(rules[rule], known)) & productive
+    for rule in order:
+        if rule in productive:
+            finish(rules[rule], nullable, productive)
+    check_deadline(deadline)
+    kept = [component for component in ([r for r in c if r in productive] for c in components) if component]
+    return rules, kept, 0 in nullable, 0 in productive

@@ -1,0 +1,278 @@
+"""The matcher: one request's position in a language.
+
+A position is the number of an Earley set, so the whole state is one integer, the history is
+a list of integers, rollback is a truncation and a fork copies a list. Questions that were
+asked before, by any matcher of the vocabulary, are dictionary look-ups; only new ones run a
+kernel, under the store's lock.
+
+    operation        from            to                  fails with, unchanged
+    accept_token     running         running, or, for    TokenRejected
+                                     EOS, terminated
+    accept_bytes     running         running             TokenRejected
+    fill_mask        any             same                -
+    rollback(mark)   any             as it was at mark   ValueError
+    reset            any             the beginning       -
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infernix.gbnf.errors import ConstraintDeadEnd, TokenRejected
+
+from .bitmask import as_row, unpack
+from .compile import CompiledGrammar
+from .earley import adopt, advance, advance_bytes, only_byte
+from .mask import fill, mask_of, write_mask
+from .store import TERMINATED, Heap
+from .tables import DEAD, FIRST_SET, HAS_EXIT
+
+__all__ = ["MAX_ROLLBACK", "Matcher"]
+
+MAX_ROLLBACK = 1 << 14
+"""Positions that a matcher remembers at least; older ones may be forgotten."""
+
+
+class Matcher:
+    """A position in the language of a compiled grammar, before the first token at first.
+
+    A matcher belongs to one thread at a time. Matchers of one grammar share what they learn.
+    """
+
+    __slots__ = ("_checked", "_forgotten", "_history", "_row", "_size", "compiled", "heap", "number")
+
+    def __init__(self, compiled: CompiledGrammar) -> None:
+        self.compiled = compiled
+        self._size = compiled.vocabulary.size
+        self._checked: Any = None
+        self._row: NDArray[np.uint32] | None = None
+        store = compiled.store
+        with store.lock:
+            self.heap: Heap = store.heap
+            self.number = compiled.first_set(self.heap)
+            if self.number < FIRST_SET:
+                self.number = DEAD
+                store.retire(0, fresh_masks=False)
+                self.heap = store.heap
+                self.number = compiled.first_set(self.heap)
+        self._history = [self.number]
+        self._forgotten = 0
+
+    # --- masks
+
+    def fill_mask(self, row: Any) -> None:
+        """Write the tokens that may come next into `row`: packed bits, `uint32[ceil(V / 32)]`.
+
+        `row` is the caller's: a numpy array or a torch CPU tensor (uint32 or int32, contiguous).
+        Raises ValueError for another shape or dtype.
+        """
+        if row is self._checked and type(row) is np.ndarray:
+            out = row
+        else:
+            out = as_row(row, self._size)
+            self._checked = row if out is row else None
+        mask = self.heap.mask_of.get(self.number)
+        if mask is None:
+            self._learn_mask(out)
+        elif type(mask) is int:
+            write_mask(self.heap.header, mask, out)
+        else:
+            out[:] = mask
+
+    def mask_row(self) -> NDArray[np.uint32]:
+        """The same words as a read-only view, valid until the next call on this matcher."""
+        mask = self.heap.mask_of.get(self.number)
+        if mask is None:
+            with self.compiled.store.lock:
+                number = self.compiled.store.call(self, mask_of)
+                mask = self._remember_mask(number)
+        if type(mask) is int:
+            if self._row is None:
+                self._row = np.zeros(self.compiled.vocabulary.words, dtype=np.uint32)
+            write_mask(self.heap.header, mask, self._row)
+            mask = self._row.view()
+            mask.flags.writeable = False
+        return mask  # type: ignore[return-value]
+
+    def _learn_mask(self, out: NDArray[np.uint32]) -> None:
+        """Compute the current set's mask into `out` and remember it."""
+        store = self.compiled.store
+        with store.lock:
+            mask = store.call(self, fill, out)
+            self._remember_mask(mask)
+
+    def _remember_mask(self, mask: int) -> int | NDArray[np.uint32]:
+        heap = self.heap
+        row = heap.arrays["masks"][mask]["row"]
+        found: int | NDArray[np.uint32] = mask if row < 0 else heap.masks.views[row]
+        heap.mask_of[self.number] = found
+        return found
+
+    def allowed_token_ids(self) -> list[int]:
+        """The ids that may come next, ascending. For debugging: masks are faster."""
+        return unpack(self.mask_row(), self._size).tolist()
+
+    # --- progress
+
+    def accept_token(self, token: int) -> None:
+        """Advance over one token.
+
+        Raises TokenRejected, and leaves the matcher as it was, for a token that is not in the
+        mask, or any token after EOS.
+        """
+        after = self.heap.after.get(self.number * self._size + token)
+        if after is None or not 0 <= token < self._size:
+            after = self._learn_token(token)
+        self.number = after
+        self._history.append(after)
+
+    def _learn_token(self, token: int) -> int:
+        """The set after a token seen for the first time at the current set."""
+        if not 0 <= token < self._size:
+            raise TokenRejected(f"token {token} is outside the vocabulary of {self._size} ids", token)
+        if self.number == TERMINATED:
+            raise TokenRejected(f"token {token} after the end of the text", token)
+        store = self.compiled.store
+        if token in self.compiled.vocabulary.eos_ids:
+            if not self.can_end():
+                raise TokenRejected(f"token {token} ends the text, which is not complete", token)
+            return TERMINATED
+        with store.lock:
+            after = store.call(self, advance, token)
+            if after == DEAD:
+                raise TokenRejected(f"token {token} is not allowed here", token)
+            self.heap.after[self.number * self._size + token] = after
+        self._forget()
+        return after
+
+    def accept_bytes(self, data: bytes) -> None:
+        """Advance over bytes that belong to no token, such as a given prefix. One step for rollback.
+
+        Raises TokenRejected with the offset of the first illegal byte, the matcher unchanged.
+        """
+        if self.number == TERMINATED and data:
+            raise TokenRejected("bytes after the end of the text")
+        if not data:
+            self._history.append(self.number)
+            return
+        text = np.frombuffer(data, dtype=np.uint8)
+        taken = np.zeros(1, dtype=np.int64)
+        store = self.compiled.store
+        with store.lock:
+            # A retry after the heap was full starts over from the current set.
+            after = store.call(self, _advance_from_start, text, taken)
+        if after == DEAD:
+            offset = int(taken[0])
+            raise TokenRejected(f"byte 0x{data[offset]:02x} at offset {offset} is not allowed here", offset=offset)
+        self.number = after
+        self._history.append(after)
+        self._forget()
+
+    def can_end(self) -> bool:
+        """Whether the text so far is in the language."""
+        if self.number == TERMINATED:
+            return True
+        return bool(self.heap.arrays["sets"]["flags"][self.number] & HAS_EXIT)
+
+    def is_terminated(self) -> bool:
+        """Whether EOS was accepted."""
+        return self.number == TERMINATED
+
+    def find_forced_bytes(self, limit: int = 1024) -> bytes:
+        """The bytes that must come next, whatever the tokens: as long as exactly one byte can.
+
+        Informational (jump-forward decoding would need retokenisation). Empty where the text may
+        end, where token terminals may come, or where several bytes may.
+        """
+        forced = bytearray()
+        store = self.compiled.store
+        with store.lock:
+            mark = self.mark()
+            try:
+                while len(forced) < limit and self.number != TERMINATED and not self.can_end():
+                    byte = store.call(self, only_byte)
+                    if byte < 0:
+                        break
+                    forced.append(byte)
+                    self.accept_bytes(bytes([byte]))
+            finally:
+                self.rollback(mark)
+        return bytes(forced)
+
+    # --- history
+
+    def mark(self) -> int:
+        """The current position, for `rollback`."""
+        return self._forgotten + len(self._history)
+
+    def rollback(self, mark: int) -> None:
+        """Return to a position of this matcher's own past. Raises ValueError for any other."""
+        kept = mark - self._forgotten
+        if not 0 < kept <= len(self._history):
+            raise ValueError(f"position {mark} is not in the remembered past of this matcher")
+        del self._history[kept:]
+        self.number = self._history[-1]
+
+    def rollback_tokens(self, count: int) -> None:
+        """Take back the last `count` tokens (or `accept_bytes` calls). Raises ValueError if there are fewer."""
+        if count < 0:
+            raise ValueError("cannot take back a negative number of tokens")
+        self.rollback(self.mark() - count)
+
+    def fork(self) -> Matcher:
+        """An independent matcher at the same position, with the same past."""
+        twin = Matcher.__new__(Matcher)
+        twin.compiled, twin.heap, twin.number, twin._size = self.compiled, self.heap, self.number, self._size
+        twin._history, twin._forgotten = self._history.copy(), self._forgotten
+        twin._checked = twin._row = None
+        return twin
+
+    def reset(self) -> None:
+        """Return to the beginning."""
+        fresh = Matcher(self.compiled)
+        self.heap, self.number = fresh.heap, fresh.number
+        self._history, self._forgotten = fresh._history, 0
+
+    def _forget(self) -> None:
+        """Drop the oldest positions once twice as many as promised are remembered."""
+        if len(self._history) > 2 * MAX_ROLLBACK:
+            drop = len(self._history) - MAX_ROLLBACK
+            del self._history[:drop]
+            self._forgotten += drop
+
+    # --- moving to another heap
+
+    def live_sets(self) -> int:
+        """How many sets of its heap this matcher may still need, itself included."""
+        return len(self._reachable())
+
+    def _reachable(self) -> list[int]:
+        """The sets of the history and all their origins, each after its origins."""
+        found = set(self._history) - {TERMINATED, DEAD}
+        stack = list(found)
+        while stack:
+            for origin in self.heap.items_of(stack.pop())["origin"].tolist():
+                if origin >= FIRST_SET and origin not in found:
+                    found.add(origin)
+                    stack.append(origin)
+        return sorted(found)  # a set is made after its origins, so numbers ascend
+
+    def migrate(self, heap: Heap) -> None:
+        """Carry the live sets over to another heap of the same store. The caller holds the lock."""
+        moved = {TERMINATED: TERMINATED, DEAD: DEAD}
+        for number in self._reachable():
+            block = self.heap.items_of(number)
+            origins = block["origin"]
+            block["origin"] = [moved.get(origin, origin) for origin in origins.tolist()]
+            moved[number] = adopt(heap.header, block)
+        self._history = [moved[number] for number in self._history]
+        self.number = moved[self.number]
+        self.heap = heap
+
+
+def _advance_from_start(header: Any, number: int, text: NDArray[np.uint8], taken: NDArray[np.int64]) -> int:
+    taken[0] = 0
+    return advance_bytes(header, number, text, taken)

@@ -1,0 +1,61 @@
+"""From each source language to a compiled grammar: one function a language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal
+
+from .compile import CompiledGrammar, compile_grammar
+from .vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from infernix.gbnf.grammar import Grammar
+
+__all__ = ["compile_choice", "compile_gbnf", "compile_json_object", "compile_json_schema", "compile_regex"]
+
+Layout = Literal["free", "compact", "spaced"]
+
+
+def compile_gbnf(
+    text: str | bytes, vocabulary: Vocabulary, *, root: str = "root", dialect: Literal["xgrammar", "llama.cpp"] = "xgrammar"
+) -> CompiledGrammar:
+    """Compile GBNF text. Raises GrammarError with line and column, or LimitError."""
+    from infernix.gbnf.checks import check
+    from infernix.gbnf.parser import parse_gbnf
+
+    grammar = parse_gbnf(text, root=root, dialect=dialect)
+    check(grammar)
+    return compile_grammar(grammar, vocabulary)
+
+
+def compile_regex(pattern: str, vocabulary: Vocabulary) -> CompiledGrammar:
+    """Compile a regular expression that must match the whole text. Raises RegexError with the position."""
+    from infernix.gbnf.regex import regex_grammar
+
+    return compile_grammar(regex_grammar(pattern), vocabulary)
+
+
+def compile_choice(choices: Iterable[str], vocabulary: Vocabulary) -> CompiledGrammar:
+    """Compile a finite list of texts. Raises ChoiceError."""
+    from infernix.gbnf.choice import choice_grammar
+
+    return compile_grammar(choice_grammar(list(choices)), vocabulary)
+
+
+def compile_json_object(vocabulary: Vocabulary, *, layout: Layout = "free") -> CompiledGrammar:
+    """Compile the language of all JSON objects."""
+    from infernix.schema import json_object_grammar
+
+    return compile_grammar(json_object_grammar(layout), vocabulary)
+
+
+def compile_json_schema(schema: Any, vocabulary: Vocabulary, *, layout: Layout = "free") -> CompiledGrammar:
+    """Compile a JSON Schema: a dict, bool, JSON text, or a pydantic model class.
+
+    `layout` "free" allows white space between JSON tokens, "compact" none, "spaced" exactly
+    `", "` and `": "`. Raises SchemaError with a JSON Pointer.
+    """
+    from infernix.schema import schema_grammar
+
+    grammar: Grammar = schema_grammar(schema, layout=layout)
+    return compile_grammar(grammar, vocabulary)

@@ -1,0 +1,266 @@
+"""Where the kernels' arrays live, what they may grow to, and what happens when they are full.
+
+    Tables   the automata of all grammars of a vocabulary; equal rules are stored once
+    Masks    shapes, branches and finished masks, shared by those grammars
+    Heap     Earley sets and their moves, and the header that kernels take
+    Store    the three together, and the lock that guards them
+
+Every array is allocated at its full size at once: fresh zeroed memory costs nothing until
+it is touched, so nothing moves and no kernel resizes. When a heap is full it is *retired*: a
+new one takes its place, and each matcher carries its own live sets over the next time it
+needs the heap. A retired heap goes when its last matcher has left it. Masks survive, unless
+they were what was full.
+
+Kernels release the GIL, so stores of other vocabularies go on while one is locked.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infernix.gbnf.errors import LimitError
+
+from . import tables
+from .earley import adopt
+from .jit import open_arrays
+from .tables import ARRAYS, FIRST_SET, FULL, HEADER_WORDS, NO_ROW, USED, array_words
+from .vocabulary import Vocabulary
+
+__all__ = ["Heap", "Store", "Tables"]
+
+SETS = 1 << 17
+"""Earley sets in a heap; a row of 1 KiB of moves each, so at most 128 MiB."""
+ITEMS_PER_SET, WAITS_PER_SET = 16, 8
+WORKLIST = 1 << 17
+"""Items in one Earley set or closure, at most."""
+SHAPES, BRANCHES, ARENA = 1 << 16, 1 << 21, 1 << 26
+ROW_BYTES = 128 << 20
+"""Memory for dense mask rows."""
+ROWS_AT_ONCE = 64
+STATES, EDGES = 1 << 21, 1 << 22
+
+TERMINATED = 0
+"""The set number of a matcher that has accepted EOS (no real set has it)."""
+
+
+def allocate(name: str, rows: int) -> NDArray[Any]:
+    """A zeroed array for the header; memory is taken only where it is touched."""
+    dtype, columns = ARRAYS[name]
+    return np.zeros((rows, columns) if columns else rows, dtype=dtype)
+
+
+def power_of_two(least: int) -> int:
+    """The smallest power of two that is at least `least`."""
+    return 1 << max(0, least - 1).bit_length()
+
+
+class Tables:
+    """The grammar tables: arrays with room, and how much of each is used."""
+
+    def __init__(self, states: int, edges: int) -> None:
+        self.arrays = {
+            "states": allocate("states", states),
+            "edges": allocate("edges", edges),
+            "rules": allocate("rules", states),
+            "counters": allocate("counters", states // 4 + 1),
+            "token_sets": allocate("token_sets", 1 << 12),
+        }
+        self.used = dict.fromkeys(self.arrays, 0)
+        self.used["states"] = 1  # the EXIT state
+        self.arrays["states"][tables.EXIT]["counter"] = -1
+        self.rule_numbers: dict[Any, list[int]] = {}
+        """What a group of mutually recursive rules consists of -> the rules' numbers."""
+        self.token_rows: dict[Any, tuple[int, NDArray[np.uint32]]] = {}
+        """Token set -> its number and its bit row, kept alive here."""
+
+    def has_room(self, **wanted: int) -> bool:
+        """Whether so many more entries fit into the arrays named."""
+        return all(self.used[name] + n <= len(self.arrays[name]) for name, n in wanted.items())
+
+    def append(self, name: str, rows: NDArray[Any]) -> None:
+        """Append entries to an array that has room for them."""
+        start = self.used[name]
+        self.arrays[name][start : start + len(rows)] = rows
+        self.used[name] = start + len(rows)
+
+
+class Masks:
+    """Everything about masks that outlives a heap, and the dense rows as numpy views."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        trie = vocabulary.trie
+        nodes, tokens = len(trie.byte), len(trie.token_ids)
+        self.words = vocabulary.words
+        self.max_rows = max(ROWS_AT_ONCE, ROW_BYTES // (4 * self.words))
+        self.max_rows = min(self.max_rows, 1 << 16)
+        self.arrays = {
+            "shapes": allocate("shapes", SHAPES),
+            "groups": allocate("groups", 4 * SHAPES),
+            "branches": allocate("branches", BRANCHES),
+            "arena": allocate("arena", ARENA),
+            "masks": allocate("masks", 4 * SHAPES),
+            "mask_index": allocate("mask_index", 8 * SHAPES),
+            "rows": allocate("rows", self.max_rows + ROWS_AT_ONCE),
+            "found": allocate("found", tokens + 1),
+            "exits": allocate("exits", 4 * nodes + (1 << 12)),
+            "path": allocate("path", max(int(trie.depth.max(initial=0)) + 2, 1 << 16)),
+            "key": allocate("key", 3 * tokens + 64),
+            "holes": allocate("holes", WORKLIST),
+            "bits": allocate("bits", self.words),
+        }
+        self.views: list[NDArray[np.uint32]] = []
+        """Dense row number -> a read-only view of it."""
+
+    def add_rows(self, header: NDArray[np.int64]) -> bool:
+        """Add dense rows; False if the memory for rows is used up."""
+        if len(self.views) >= self.max_rows:
+            return False
+        block = np.zeros((ROWS_AT_ONCE, self.words), dtype=np.uint32)
+        for i, row in enumerate(block):
+            self.arrays["rows"][len(self.views) + i] = row.ctypes.data
+        view = block.view()
+        view.flags.writeable = False
+        self.views.extend(view)
+        header[tables.MAX_ROWS] = len(self.views)
+        return True
+
+    def is_crowded(self, header: NDArray[np.int64]) -> bool:
+        """Whether more than half of some array is used, so that a new start is better."""
+        return len(self.views) >= self.max_rows or any(
+            2 * header[USED[name]] > len(self.arrays[name])
+            for name in ("shapes", "groups", "branches", "arena", "masks")
+        )
+
+
+_numbers = itertools.count(1)
+
+
+class Heap:
+    """Earley sets, and the header. The dictionaries answer repeated questions without a kernel."""
+
+    def __init__(self, parts: dict[str, NDArray[Any]], masks: Masks, set_limit: int) -> None:
+        self.masks = masks
+        self.set_limit = set_limit
+        self.arrays = parts | masks.arrays | {
+            "items": allocate("items", ITEMS_PER_SET * set_limit),
+            "waits": allocate("waits", WAITS_PER_SET * set_limit),
+            "sets": allocate("sets", set_limit),
+            "moves": allocate("moves", set_limit),
+            "set_index": allocate("set_index", power_of_two(2 * set_limit)),
+            "completions": allocate("completions", power_of_two(4 * set_limit)),
+            "agenda": allocate("agenda", WORKLIST),
+            "seen": allocate("seen", 2 * WORKLIST),
+        }
+        self.header = np.zeros(HEADER_WORDS, dtype=np.int64)
+        self.header[0] = next(_numbers)
+        for name in ARRAYS:
+            address, rows = array_words(name)
+            self.header[address] = self.arrays[name].ctypes.data
+            self.header[rows] = len(self.arrays[name])
+        open_arrays[int(self.header[0])] = [self.arrays[name] for name in ARRAYS]
+        weakref.finalize(self, open_arrays.pop, int(self.header[0]), None)
+        self.header[tables.STAMP : tables.STAMP + 2] = 1
+        self.header[tables.N_SETS] = FIRST_SET
+        self.header[tables.MAX_ROWS] = len(masks.views)
+        self.arrays["sets"][tables.DEAD]["shape"] = -1
+        self.arrays["sets"][tables.DEAD]["mask"] = -1
+        self.arrays["moves"][tables.DEAD] = tables.DEAD
+        self.retired = False
+        nothing = np.zeros(masks.words, dtype=np.uint32)
+        nothing.flags.writeable = False
+        self.mask_of: dict[int, int | NDArray[np.uint32]] = {TERMINATED: nothing}
+        """Set -> its mask: a dense row, or the number of a sparse mask."""
+        self.after: dict[int, int] = {}
+        """set * V + token -> the set after the token."""
+
+    def items_of(self, number: int) -> NDArray[Any]:
+        """A copy of the items of a set."""
+        record = self.arrays["sets"][number]
+        return self.arrays["items"][record["first"] : record["first"] + record["size"]].copy()
+
+
+class Store:
+    """All that one vocabulary's grammars share; `lock` guards every kernel call on it."""
+
+    def __init__(self, vocabulary: Vocabulary, features: int = 0, states: int = STATES, edges: int = EDGES) -> None:
+        self.lock = threading.RLock()
+        self.features = features
+        self.set_limit = SETS
+        self.words = vocabulary.words
+        self.size = vocabulary.size
+        self.vocabulary = weakref.ref(vocabulary)
+        trie = vocabulary.trie
+        self.fixed = {
+            "trie_byte": trie.byte,
+            "trie_depth": trie.depth,
+            "trie_end": trie.subtree_end,
+            "trie_tokens": trie.token_begin,
+            "trie_ids": trie.token_ids,
+            "token_data": vocabulary.bytes_data if len(vocabulary.bytes_data) else np.zeros(1, np.uint8),
+            "token_begin": vocabulary.bytes_offsets,
+            "eos_ids": np.asarray(vocabulary.eos_ids, dtype=np.int32),
+        }
+        self.tables = Tables(states, edges)
+        self.masks = Masks(vocabulary)
+        self.heap = self.new_heap(None)
+
+    def new_heap(self, old: Heap | None) -> Heap:
+        """A fresh heap; with `old`, its shapes are carried over."""
+        parts = self.tables.arrays | self.fixed
+        heap = Heap(parts, self.masks, self.set_limit)
+        heap.header[tables.FEATURES] = self.features
+        heap.header[tables.WORDS] = self.words
+        heap.header[tables.VOCABULARY_SIZE] = self.size
+        if old is not None and old.masks is self.masks:
+            for word in (*(USED[name] for name in ("shapes", "groups", "branches", "arena", "masks")), tables.N_ROWS):
+                heap.header[word] = old.header[word]
+            shapes = self.masks.arrays["shapes"]
+            for shape in range(int(heap.header[tables.N_SHAPES])):
+                image = int(shapes[shape]["set"])
+                number = adopt(heap.header, old.items_of(image)) if image != tables.DEAD else tables.DEAD
+                heap.arrays["sets"][number]["shape"] = shape
+                shapes[shape]["set"] = number
+        return heap
+
+    def retire(self, live: int, fresh_masks: bool) -> None:
+        """Replace the heap (and the masks) because something is full. `live` sets will be carried over."""
+        old = self.heap
+        old.retired = True
+        # Half of the new heap stays free after the move, or it would be full again at once.
+        while self.set_limit < 4 * live:
+            self.set_limit *= 2
+        walks_concrete_sets = self.features & tables.OFF_SHAPES
+        vocabulary = self.vocabulary()
+        if vocabulary is not None and (fresh_masks or walks_concrete_sets or self.masks.is_crowded(old.header)):
+            self.masks = Masks(vocabulary)
+        self.heap = self.new_heap(old)
+
+    def call(self, owner: Any, kernel: Callable[..., int], *arguments: Any) -> int:
+        """Run a kernel on the current heap for `owner` (a matcher), making room as often as needed.
+
+        The kernel gets the header, the owner's current set, then `arguments`. The caller
+        holds the lock. Raises LimitError if what is asked for does not fit at all.
+        """
+        for attempt in range(4):
+            if owner.heap.retired:
+                owner.migrate(self.heap)
+            header = self.heap.header
+            status = kernel(header, owner.number, *arguments)
+            while status == NO_ROW and self.masks.add_rows(header):
+                status = kernel(header, owner.number, *arguments)
+            if status != FULL and status != NO_ROW:
+                return int(status)
+            if header[tables.OVERFLOW]:
+                header[tables.OVERFLOW] = 0
+                raise LimitError(f"the grammar is too ambiguous here: more than {WORKLIST} Earley items at once")
+            self.retire(owner.live_sets(), fresh_masks=attempt > 0 or status == NO_ROW)
+            if attempt > 1:
+                self.set_limit *= 2
+        raise LimitError("the matcher's memory budget is too small for this grammar and text")

@@ -1,0 +1,231 @@
+"""Every array the kernels work on: one name, one dtype, one paragraph each.
+
+The arrays live in a `Heap` (`matcher.heap`); a kernel opens the ones it needs from the
+heap header `h`: `items(h)`, `moves(h)`, ... (see `matcher.jit`). Allocation is always
+"take the next free entry", counted in the header word that stands beside the array below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .jit import array_view
+
+# ── Reserved names ──────────────────────────────────────────────────────────────────────
+UNKNOWN = 0
+"""A move that has not been computed. Set number 0 is therefore never used."""
+DEAD = 1
+"""The empty Earley set: nothing can follow. Set number 1."""
+FIRST_SET = 2
+FULL = -1
+"""A kernel's status: an array has no room left. Nothing was changed but memos."""
+NO_ROW = -2
+"""A kernel's status: there is no free dense mask row. The caller adds some and asks again."""
+BOTTOM = -1
+"""The origin of the outermost frame. Origins below 0 are holes: hole k is `-1 - k`."""
+EXIT = 0
+"""State 0 has no edges. An item in it records that its frame was completed into a hole."""
+
+SYMBOLIC = 1 << 30
+"""A count of `SYMBOLIC + k` means "whatever it was at the start of the token, plus k"."""
+
+# ── Grammar tables ──────────────────────────────────────────────────────────────────────
+STATE = np.dtype([("first_edge", "i4"), ("edge_count", "i4"), ("flags", "i4"), ("counter", "i4")])
+"""A state of some rule's automaton. `counter` is the index of the counted rule it belongs to, or -1."""
+FINAL, LOOP, UNIT_END = 1, 2, 4
+"""Flags. FINAL: the rule may end here. LOOP: the start of a counted rule: final from `minimum`
+units on, its edges open below `maximum`. UNIT_END: an item that arrives here moves on to the
+counter's loop state with one more unit counted."""
+
+EDGE = np.dtype([("kind", "i4"), ("low", "i4"), ("high", "i4"), ("target", "i4")])
+BYTE, CALL, EPSILON, TOKEN = 0, 1, 2, 3
+"""Edge kinds. BYTE: one byte in [low, high]. CALL: a string of rule `low`. EPSILON: nothing.
+TOKEN: a whole token of token set `low`."""
+
+COUNTER = np.dtype([("minimum", "i4"), ("maximum", "i4"), ("loop", "i4")])
+"""Bounds of a counted rule (`maximum` -1: unbounded) and its loop state."""
+
+# ── Earley sets ─────────────────────────────────────────────────────────────────────────
+ITEM = np.dtype([("state", "i4"), ("goal", "i4"), ("origin", "i4"), ("count", "i4")])
+"""An Earley item: in `state`, on the way to completing rule `goal` for the set `origin`,
+with `count` units of a counted rule done."""
+
+WAIT = np.dtype(
+    [("rule", "i4"), ("state", "i4"), ("goal", "i4"), ("origin", "i4"), ("count", "i4"), ("need", "i4")]
+)
+"""An item that waits for `rule`: what it becomes once the rule is completed, and its need."""
+
+SET = np.dtype(
+    [
+        ("first", "i4"),
+        ("size", "i4"),  # the kernel: items[first : first + size], sorted
+        ("hash", "i8"),
+        ("closure_first", "i4"),
+        ("closure_size", "i4"),  # its items with byte or token edges; -1: not expanded yet
+        ("wait_first", "i4"),
+        ("wait_size", "i4"),  # its waiting items
+        ("flags", "i4"),
+        ("need", "i4"),  # units that must still have been allowed; see `mask.py`
+        ("shape", "i4"),  # its shape, or -1
+        ("mask", "i4"),  # its finished mask, or -1
+    ]
+)
+HAS_EXIT, HAS_TOKENS, HAS_SYMBOLIC = 1, 2, 4
+"""Flags of a set. HAS_EXIT: it holds an exit item (for a set of a real text: the text is in the
+language). HAS_TOKENS: token edges leave it (known once expanded). HAS_SYMBOLIC: an item, or an
+item of one of its origins, has a symbolic count."""
+
+# ── Masks ───────────────────────────────────────────────────────────────────────────────
+SHAPE = np.dtype(
+    [
+        ("set", "i4"),  # the abstract set
+        ("base_row", "i4"),  # dense row of the tokens that stay inside, or -1: sparse
+        ("base_first", "i4"),
+        ("base_size", "i4"),  # the same tokens in the arena by ascending need (sparse or symbolic)
+        ("need_first", "i4"),  # arena: how many of them need at most 0, 1, ... max_need units
+        ("max_need", "i4"),
+        ("group_first", "i4"),
+        ("group_size", "i4"),
+        ("counter", "i4"),  # the symbolic counter, or -1
+    ]
+)
+GROUP = np.dtype([("hole", "i4"), ("goal", "i4"), ("branch", "i4")])
+"""All exits of a shape that complete `goal` into `hole`: the branch to walk from there."""
+
+BRANCH = np.dtype(
+    [
+        ("member_first", "i4"),
+        ("member_size", "i4"),  # arena: pairs (trie node with children, units used)
+        ("token_first", "i4"),
+        ("token_size", "i4"),  # arena: pairs (token, units used), by units
+        ("child_first", "i4"),
+        ("child_size", "i4"),  # arena: pairs (byte, branch); -1: not expanded yet
+    ]
+)
+"""A node of the merged trie below a group's exits: many trie nodes that one walk visits at once."""
+
+MASK = np.dtype(
+    [
+        ("row", "i4"),  # dense row, or -1: sparse
+        ("first", "i4"),
+        ("size", "i4"),  # sparse: arena pairs (word index, word bits)
+        ("key_first", "i4"),
+        ("key_size", "i4"),  # arena: what describes it, see `mask.describe`
+        ("hash", "i8"),
+    ]
+)
+
+# ── The header ──────────────────────────────────────────────────────────────────────────
+ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
+    "states": (STATE, 0),
+    "edges": (EDGE, 0),
+    "rules": (np.int32, 0),  # start state of each rule
+    "counters": (COUNTER, 0),
+    "token_sets": (np.int64, 0),  # address of each token set's bit row
+    "items": (ITEM, 0),
+    "waits": (WAIT, 0),
+    "sets": (SET, 0),
+    "moves": (np.int32, 256),  # set x byte -> set
+    "set_index": (np.int32, 0),  # hash table of sets
+    "agenda": (ITEM, 2),  # two worklists: column 0 for steps, column 1 for closures
+    "seen": (np.int64, 2),  # hash tables of the worklists
+    "completions": (np.int64, 3),  # memo (origin, goal) -> set
+    "shapes": (SHAPE, 0),
+    "groups": (GROUP, 0),
+    "branches": (BRANCH, 0),
+    "arena": (np.int32, 0),  # variable-length lists of everything about masks
+    "masks": (MASK, 0),
+    "mask_index": (np.int32, 0),  # hash table of masks
+    "rows": (np.int64, 0),  # address of each dense mask row
+    "found": (np.int32, 2),  # scratch of a trie walk: (token, need)
+    "exits": (np.int32, 4),  # scratch of a trie walk: (trie node, hole, goal, units)
+    "path": (np.int32, 2),  # scratch stacks of walks
+    "key": (np.int32, 0),  # scratch: the description of a mask
+    "holes": (np.int32, 0),  # scratch: the origins that the holes of a shape stand for
+    "bits": (np.uint32, 0),  # scratch: one mask row, all zero between uses
+    "trie_byte": (np.uint8, 0),
+    "trie_depth": (np.int32, 0),
+    "trie_end": (np.int32, 0),
+    "trie_tokens": (np.int32, 0),  # token_begin of the trie
+    "trie_ids": (np.int32, 0),
+    "token_data": (np.uint8, 0),  # the bytes of all tokens, and where each begins
+    "token_begin": (np.int64, 0),
+    "eos_ids": (np.int32, 0),
+}
+"""name -> (dtype, columns). The order is the order of the header's (address, rows) pairs."""
+
+_SLOT = {name: number for number, name in enumerate(ARRAYS)}
+_COUNTERS = 1 + 2 * len(ARRAYS)
+
+# Header words after the arrays. `USED[name]` counts the entries of that array in use.
+USED = {
+    name: _COUNTERS + number
+    for number, name in enumerate(
+        ("items", "waits", "sets", "completions", "shapes", "groups", "branches", "arena", "masks")
+    )
+}
+N_ITEMS, N_WAITS, N_SETS, N_COMPLETIONS = USED["items"], USED["waits"], USED["sets"], USED["completions"]
+N_SHAPES, N_GROUPS, N_BRANCHES = USED["shapes"], USED["groups"], USED["branches"]
+N_ARENA, N_MASKS = USED["arena"], USED["masks"]
+AGENDA_SIZE = _COUNTERS + len(USED)  # two words: the items on each worklist
+STAMP = AGENDA_SIZE + 2  # two words: what marks a live entry of `seen`
+OVERFLOW = STAMP + 2  # 1 if a worklist had no room left
+KEY_SIZE = OVERFLOW + 1
+N_ROWS = KEY_SIZE + 1  # dense mask rows in use
+MAX_ROWS = N_ROWS + 1
+VOCABULARY_SIZE = MAX_ROWS + 1
+WORDS = VOCABULARY_SIZE + 1  # 32-bit words in a mask row
+FEATURES = WORDS + 1  # optimisations that are switched off: bits of `OFF_*`
+HEADER_WORDS = FEATURES + 1
+OFF_SHAPES, OFF_SYMBOLIC, OFF_MEMO, OFF_SHARING = 1, 2, 4, 8
+"""Bits of the FEATURES word: walk every set itself, not its shape; keep every count concrete;
+build every mask anew; (for the compiler) never share the tables of equal rules."""
+
+
+def array_words(name: str) -> tuple[int, int]:
+    """The header words that hold the address and the number of rows of an array."""
+    return 1 + 2 * _SLOT[name], 2 + 2 * _SLOT[name]
+
+
+def _view(name: str) -> Callable[[np.ndarray], Any]:
+    dtype, columns = ARRAYS[name]
+    return array_view(_SLOT[name], dtype, columns)
+
+
+states = _view("states")
+edges = _view("edges")
+rules = _view("rules")
+counters = _view("counters")
+token_sets = _view("token_sets")
+items = _view("items")
+waits = _view("waits")
+sets = _view("sets")
+moves = _view("moves")
+set_index = _view("set_index")
+agenda = _view("agenda")
+seen = _view("seen")
+completions = _view("completions")
+shapes = _view("shapes")
+groups = _view("groups")
+branches = _view("branches")
+arena = _view("arena")
+masks = _view("masks")
+mask_index = _view("mask_index")
+rows = _view("rows")
+found = _view("found")
+exits = _view("exits")
+path = _view("path")
+key = _view("key")
+holes = _view("holes")
+bits = _view("bits")
+trie_byte = _view("trie_byte")
+trie_depth = _view("trie_depth")
+trie_end = _view("trie_end")
+trie_tokens = _view("trie_tokens")
+trie_ids = _view("trie_ids")
+token_data = _view("token_data")
+token_begin = _view("token_begin")
+eos_ids = _view("eos_ids")
