@@ -35,7 +35,10 @@ from .sampler import sample_token
 if TYPE_CHECKING:
     from infernix.matcher.matcher import Matcher
 
-__all__ = ["FinishReason", "Generation", "Result", "Timings"]
+__all__ = ["DEFAULT_PARAMS", "FinishReason", "Generation", "Result", "Timings"]
+
+DEFAULT_PARAMS = SamplingParams(temperature=0.2, top_p=0.9)
+"""What a request samples with where nobody said otherwise: the demo model's own recommendation."""
 
 PREFILL_CHUNK = 512  # tokens; bounds the attention mask's memory and the wait for Ctrl-C
 
@@ -112,21 +115,21 @@ class Generation:
     ) -> None:
         if not prompt:
             raise InputError("the prompt is empty")
-        room = model.context_length - len(prompt)
+        room = model.config.context_length - len(prompt)
         if room < 1:
             raise InputError(
-                f"a prompt of {len(prompt)} tokens does not fit the context of {model.context_length}"
+                f"a prompt of {len(prompt)} tokens does not fit the context of {model.config.context_length}"
             )
         self.result = Result(prompt_tokens=len(prompt))
         self._model = model
         self._prompt = prompt
         self._matcher = matcher
-        self._params = params or SamplingParams(temperature=0.0)
+        self._params = params or DEFAULT_PARAMS
         self._budget = min(max_tokens, room)
         self._cache = model.decoder.new_cache()
         self._stream = TextStream()
         self._mask = np.zeros(model.vocabulary.words, dtype=np.uint32)
-        size = model.decoder.config.vocab_size
+        size = model.config.vocab_size
         self._counts = np.zeros(size, dtype=np.int32) if self._params.penalised else None
 
     def __iter__(self) -> Iterator[str]:

@@ -1,0 +1,41 @@
+"""The `infernix` command. This module only names the commands: `infernix --help` must be instant."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+# Idle OpenMP threads must sleep, not spin: on a busy machine spinning makes torch up to ten
+# times slower. Read once, when torch is imported.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+import typer
+
+from .commands import check, generate, inspect, model, warmup
+from .commands.console import ExitCode
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="infernix",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Make a language model write inside a grammar: GBNF, JSON Schema, regular expressions, choices.",
+    epilog="Begin with: infernix model get smollm2-135m",
+)
+app.command()(generate.generate)
+app.command()(check.check)
+app.command("grammar")(inspect.grammar)
+app.command("schema")(inspect.schema)
+app.add_typer(model.app, name="model")
+app.command()(warmup.warmup)
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    try:
+        app()
+    except KeyboardInterrupt:  # while modules are still being imported
+        sys.exit(ExitCode.INTERRUPTED)
