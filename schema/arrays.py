@@ -1,0 +1,72 @@
+"""Sets of arrays: positional rules, length bounds and counts of contained items.
+
+A conjunction of array schemas keeps one `ArrayPart` for each of them, because each has its own prefix
+length and its own rule for the rest: `[A, B], rest C` and `[D], rest E` meet position by
+position in `[A and D, B and E], rest C and E`. Schemas are named by member numbers (see
+`reduce`), so that intersecting never copies a schema.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["ALL_ARRAYS", "ArrayPart", "ArraySet", "Contains"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayPart:
+    """What one schema says of the items: a member for each prefix position, one for the rest."""
+
+    prefix: tuple[int, ...]
+    rest: int
+
+    def at(self, position: int) -> int:
+        """The member for the item at `position`."""
+        return self.prefix[position] if position < len(self.prefix) else self.rest
+
+
+@dataclass(frozen=True, slots=True)
+class Contains:
+    """Between `minimum` and `maximum` (None: any number of) items belong to `member`."""
+
+    member: int
+    minimum: int
+    maximum: int | None
+    pointer: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArraySet:
+    """Arrays that satisfy every part, both length bounds and every count.
+
+    `unique` is the pointer of a `uniqueItems: true`, or None.
+    """
+
+    parts: tuple[ArrayPart, ...] = ()
+    minimum: int = 0
+    maximum: int | None = None
+    contains: tuple[Contains, ...] = ()
+    unique: str | None = None
+
+    def meet(self, other: ArraySet) -> ArraySet | None:
+        """The intersection; None when the length bounds exclude each other."""
+        minimum = max(self.minimum, other.minimum)
+        maximum = other.maximum if self.maximum is None else self.maximum
+        if maximum is not None and other.maximum is not None:
+            maximum = min(maximum, other.maximum)
+        if maximum is not None and minimum > maximum:
+            return None
+        return ArraySet(
+            self.parts + other.parts,
+            minimum,
+            maximum,
+            self.contains + tuple(item for item in other.contains if item not in self.contains),
+            self.unique if self.unique is not None else other.unique,
+        )
+
+    def prefix_length(self) -> int:
+        """The number of positions with a rule of their own."""
+        return max((len(part.prefix) for part in self.parts), default=0)
+
+
+ALL_ARRAYS = ArraySet()

@@ -1,0 +1,100 @@
+"""The entry points: a schema in, a grammar or a verdict out.
+
+    schema_grammar(schema)        the grammar, or a located error
+    json_object_grammar()         any JSON object
+    analyse(schema)               what would happen and why, for people and the command line
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from infernix.gbnf.errors import InvalidSchema, SchemaError, UnsatisfiableSchema
+from infernix.gbnf.grammar import Grammar
+
+from .document import read_source
+from .keywords import Draft
+from .layout import LAYOUTS, Layout
+from .lower import lower
+from .reduce import reduce_schema
+
+__all__ = ["LayoutName", "Verdict", "analyse", "json_object_grammar", "schema_grammar"]
+
+LayoutName = Literal["free", "compact", "spaced"]
+
+
+def schema_grammar(schema: object, *, layout: LayoutName = "free") -> Grammar:
+    """The grammar, with entry rule `root`, of the JSON texts whose value satisfies the schema.
+
+    `schema` is a `dict` or `bool`, JSON text (`str` or UTF-8 `bytes`), or a class with
+    `model_json_schema` such as a Pydantic model. `layout` says where white space may stand:
+    "free" (runs of at most 32 between tokens), "compact" (none) or "spaced" (exactly ", " and ": ").
+
+    Properties are generated in the order of their declaration. Raises InvalidSchema,
+    UnsupportedSchema or UnsatisfiableSchema with the JSON Pointer of the place at fault;
+    no assertion is ever dropped or weakened.
+    """
+    chosen = _layout(layout)
+    root, _ = reduce_schema(read_source(schema))
+    return lower(root, chosen)
+
+
+@lru_cache
+def json_object_grammar(layout: LayoutName = "free") -> Grammar:
+    """The grammar of any JSON object."""
+    return schema_grammar({"type": "object"}, layout=layout)
+
+
+def _layout(name: str) -> Layout:
+    try:
+        return LAYOUTS[name]
+    except KeyError:
+        raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, not {name!r}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What becomes of a schema.
+
+    `status` is "supported", "unsupported", "unsatisfiable" or "invalid"; the last three come
+    with the `pointer` of the place and the `reason`. `unknown` are the pointers of members
+    that are no keywords: they are annotations and have no effect. `reduced` (JSON data) and
+    `grammar` are there if the schema is supported.
+    """
+
+    status: str
+    pointer: str = ""
+    reason: str = ""
+    draft: Draft | None = None
+    unknown: tuple[str, ...] = ()
+    reduced: Any = None
+    grammar: Grammar | None = None
+
+    def __str__(self) -> str:
+        if self.status == "supported":
+            return "supported"
+        return f"{self.status} at {self.pointer or 'the root'}: {self.reason}"
+
+
+def analyse(schema: object, *, layout: LayoutName = "free") -> Verdict:
+    """Reduce and lower a schema and report the outcome; raises no SchemaError."""
+    from .report import reduced_data
+
+    chosen = _layout(layout)
+    try:
+        root, reduction = reduce_schema(read_source(schema))
+        grammar = lower(root, chosen)
+    except SchemaError as error:
+        status = "unsupported"
+        if isinstance(error, InvalidSchema | UnsatisfiableSchema):
+            status = "invalid" if isinstance(error, InvalidSchema) else "unsatisfiable"
+        return Verdict(status, error.pointer, error.message)
+    return Verdict(
+        "supported",
+        draft=reduction.draft,
+        unknown=tuple(reduction.unknown),
+        reduced=reduced_data(root),
+        grammar=grammar,
+    )

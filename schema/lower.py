@@ -1,0 +1,201 @@
+"""From the reduced graph to a grammar of JSON text.
+
+One rule for each node, one for each term that several nodes share; everything that a value may be is a
+reference to a rule. The size of the grammar is linear in the graph: properties become
+one sequence with optional parts or a chain of right-recursive rules (`members`), counts stay
+counters.
+
+Nodes that no value satisfies have no rule: an optional property of that kind is left out,
+an array ends before such a position.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from infernix.gbnf.errors import LimitError, UnsupportedSchema
+from infernix.gbnf.grammar import (
+    Expression,
+    Grammar,
+    Literal,
+    Rule,
+    RuleRef,
+    alternatives,
+    sequence,
+    walk,
+)
+
+from .document import json_text_of
+from .items import array_body
+from .json_text import JSON_STRING
+from .layout import Layout, standard_rules
+from .members import object_body
+from .nodes import Anything, ArrayTerm, Node, ObjectTerm, Term, Values
+from .number_text import number_text
+from .numbers import NumberSet
+from .strings import StringLanguage, json_text
+
+__all__ = ["Lowering", "lower"]
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]+")
+_FREE_STRING = StringLanguage()
+_LONGEST_NAME = 40
+
+
+class Lowering:
+    """The rules made so far, and the nodes whose rules are still to be made."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.rules: dict[str, Rule] = {}
+        self._nodes: dict[Node, RuleRef] = {}
+        self._terms: dict[NumberSet | StringLanguage, RuleRef] = {}
+        self._work: list[tuple[str, Node]] = []
+        self._used: dict[str, int] = {}
+
+    def grammar(self, root: Node) -> Grammar:
+        """The grammar of a productive root node."""
+        self.rules["root"] = Rule("root", Literal(""))  # keeps its place in front
+        self._work.append(("root", root))
+        while self._work:
+            name, node = self._work.pop()
+            self.rules[name] = Rule(name, self._body(node))
+        self._add_standard_rules()
+        return Grammar(tuple(self.rules.values()))
+
+    def value(self, node: Node) -> RuleRef:
+        """A reference to the rule of a productive node."""
+        known = self._nodes.get(node)
+        if known is None:
+            known = self._standard(node)
+            if known is None:
+                known = RuleRef(self._name(node.pointer))
+                self._work.append((known.name, node))
+            self._nodes[node] = known
+        return known
+
+    def rule(self, stem: str, body: Expression) -> RuleRef:
+        """A new rule of that body, named after `stem`."""
+        name = self._name(stem)
+        self.rules[name] = Rule(name, body)
+        return RuleRef(name)
+
+    def constant(self, value: Any) -> Expression:
+        """The text of a constant: white space between its tokens as the layout has it, all else as written."""
+        layout = self.layout
+        if isinstance(value, dict):
+            parts = [
+                sequence(layout.member(Literal(json_text_of(key)), self.constant(child)))
+                for key, child in value.items()
+            ]
+            return self._bracketed("{", parts, "}")
+        if isinstance(value, list):
+            return self._bracketed("[", [sequence([self.constant(child), layout.gap]) for child in value], "]")
+        return Literal(json_text_of(value))
+
+    def _bracketed(self, opening: str, parts: list[Expression], closing: str) -> Expression:
+        inner = [part for item in parts for part in (self.layout.comma, item)][1:]
+        return sequence([Literal(opening), self.layout.gap, *inner, Literal(closing)])
+
+    def _name(self, pointer: str) -> str:
+        """A fresh rule name that shows where its schema stands; a number sets it apart from the standard names."""
+        stem = _NOT_IN_NAMES.sub("-", pointer.rpartition("/")[2])[:_LONGEST_NAME].strip("-")
+        if not stem or not stem[0].isalpha():
+            stem = "schema" + ("-" + stem if stem else "")
+        number = self._used[stem] = self._used.get(stem, 0) + 1
+        return f"{stem}-{number}"
+
+    def _standard(self, node: Node) -> RuleRef | None:
+        """The rule that already says what the node says, if there is one."""
+        if node.terms is None or len(node.terms) != 1:
+            return None
+        return self._shared(node.terms[0])
+
+    def _shared(self, term: Term) -> RuleRef | None:
+        """The standard rule of a term; or the one rule of an equal number or string term."""
+        if isinstance(term, Anything):
+            return RuleRef("value")
+        if isinstance(term, Values):
+            if term.constants == (None,):
+                return RuleRef("null")
+            return RuleRef("boolean") if term.constants == (False, True) and _booleans(term) else None
+        if isinstance(term, StringLanguage):
+            return RuleRef(JSON_STRING.name) if term == _FREE_STRING else self._terms.get(term)
+        if isinstance(term, NumberSet):
+            known = self._terms.get(term)
+            if known is None:
+                body = number_text(term)
+                known = body if isinstance(body, RuleRef) else None
+            return known
+        if isinstance(term, ArrayTerm):
+            return RuleRef("array") if _is_free_array(term) else None
+        return RuleRef("object") if _is_free_object(term) else None
+
+    def _body(self, node: Node) -> Expression:
+        """The union of the node's terms that have values."""
+        try:
+            return alternatives(
+                body for term in node.terms or () if (body := self._term(term, node.pointer)) is not None
+            )
+        except LimitError as error:
+            raise UnsupportedSchema(error.message, node.pointer) from None
+        except UnsupportedSchema as error:
+            raise UnsupportedSchema(error.message, error.pointer or node.pointer) from None
+
+    def _term(self, term: Term, pointer: str) -> Expression | None:
+        """The text of a term, or None if it has no value."""
+        shared = self._shared(term)
+        if shared is not None:
+            return shared
+        if isinstance(term, Values):
+            return alternatives(self.constant(value) for value in term.constants)
+        if isinstance(term, NumberSet | StringLanguage):
+            body = number_text(term) if isinstance(term, NumberSet) else json_text(term)
+            reference = self._terms[term] = self.rule(pointer, body)
+            return reference
+        if isinstance(term, ArrayTerm):
+            return array_body(self, term, pointer)
+        assert isinstance(term, ObjectTerm)
+        return object_body(self, term, pointer)
+
+    def _add_standard_rules(self) -> None:
+        """Append the standard rules that are referred to, directly or not."""
+        standard = standard_rules(self.layout)
+        pending = list(self.rules.values())
+        while pending:
+            for part in walk(pending.pop().body):
+                if isinstance(part, RuleRef) and part.name in standard and part.name not in self.rules:
+                    self.rules[part.name] = standard[part.name]
+                    pending.append(standard[part.name])
+
+
+def _booleans(term: Values) -> bool:
+    return all(isinstance(value, bool) for value in term.constants)
+
+
+def _is_free_array(term: ArrayTerm) -> bool:
+    return (
+        not (term.prefix or term.minimum or term.count or term.unique)
+        and term.maximum is None
+        and _is_anything(term.rest)
+    )
+
+
+def _is_free_object(term: ObjectTerm) -> bool:
+    if term.properties or term.late or term.minimum or term.maximum is not None or len(term.others) != 1:
+        return False
+    keys, node = term.others[0]
+    return keys == _FREE_STRING and _is_anything(node)
+
+
+def _is_anything(node: Node) -> bool:
+    return bool(node.terms) and isinstance(node.terms[0], Anything)  # type: ignore[index]
+
+
+def lower(root: Node, layout: Layout) -> Grammar:
+    """The grammar of the JSON texts, in one layout, of the values of a productive node.
+
+    Raises UnsupportedSchema where a term has no exact grammar within the limits.
+    """
+    return Lowering(layout).grammar(root)

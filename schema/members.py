@@ -1,0 +1,201 @@
+"""Objects as text: declared properties in order, then the other keys.
+
+An object is a list of *slots*: a declared property is required or optional, the other keys
+are one slot that repeats. The difficulty is the comma, which separates members that may be
+absent. Three forms, all linear in the number of slots:
+
+    some slot r is required          (a ",")? (b ",")? r ("," c)? ("," others)*
+    none is                          a rest1 | b rest2 | c rest3,  rest1 = ("," b)? rest2, ...
+    their number is bounded          a rule for each pair (slot, members so far)
+
+The first form needs no rules besides those of the values; in the second each `rest` is a rule
+that ends in a call of the next, which costs a matcher nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from infernix.gbnf.errors import UnsupportedSchema
+from infernix.gbnf.grammar import EMPTY, NOTHING, Expression, Literal, alternatives, repeat, sequence
+
+from .document import json_text_of
+from .nodes import ObjectTerm, Property
+from .strings import json_text
+
+if TYPE_CHECKING:
+    from .lower import Lowering
+
+__all__ = ["object_body"]
+
+MAX_COUNTING_RULES = 65_536
+"""At most this many rules for one object whose members are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """A member of an object: at least `minimum` times (0 or 1), at most once unless it `repeats`."""
+
+    member: Expression
+    minimum: int
+    repeats: bool = False
+
+
+def object_body(lowering: Lowering, term: ObjectTerm, pointer: str) -> Expression | None:
+    """The text of the objects of a term, braces included; None if it has none."""
+    declared = [*term.properties, *term.late]
+    if any(item.required and not item.node.productive for item in declared):
+        return None
+    other = _other_members(lowering, term, pointer)
+    counts = _counts(term, other is not None)
+    properties = [_property_slot(lowering, item) for item in term.properties if item.node.productive]
+    late = [_property_slot(lowering, item) for item in term.late]
+    others = [_Slot(other, 0, repeats=True)] if other is not None else []
+    if counts is not None:
+        inner = _counted(lowering, [*properties, *late], other, counts, pointer)
+    else:
+        slots = [*properties, *others]
+        for slot in late:
+            slots += [slot, *others]
+        inner = _members(lowering, slots, pointer)
+    layout = lowering.layout
+    if inner == NOTHING:
+        return None
+    return sequence([Literal("{"), layout.gap, inner, Literal("}")])
+
+
+def _property_slot(lowering: Lowering, item: Property) -> _Slot:
+    key = Literal(json_text_of(item.name))
+    return _Slot(sequence(lowering.layout.member(key, lowering.value(item.node))), int(item.required))
+
+
+def _other_members(lowering: Lowering, term: ObjectTerm, pointer: str) -> Expression | None:
+    """One undeclared member; None if there can be none."""
+    forms = [
+        sequence(lowering.layout.member(json_text(keys), lowering.value(node)))
+        for keys, node in term.others
+        if node.productive
+    ]
+    return lowering.rule(pointer + "-other", alternatives(forms)) if forms else None
+
+
+def _counts(term: ObjectTerm, is_open: bool) -> tuple[int, int | None] | None:
+    """The bounds on the number of members that are not met anyway; None if there are none.
+
+    Repeated keys among the others cannot be told apart by a grammar, so at most one of the
+    others may be needed to reach the minimum.
+    """
+    declared = [item for item in (*term.properties, *term.late) if item.node.productive]
+    required = sum(item.required for item in declared)
+    minimum, maximum = term.minimum, term.maximum
+    if minimum <= required:
+        minimum = 0
+    elif is_open and minimum > required + 1:
+        reason = "minProperties would count keys that may repeat"
+        raise UnsupportedSchema(reason, term.counted)
+    if maximum is not None and not is_open and maximum >= len(declared):
+        maximum = None
+    return None if minimum == 0 and maximum is None else (minimum, maximum)
+
+
+def _members(lowering: Lowering, slots: list[_Slot], pointer: str) -> Expression:
+    """Any choice of members in order, with commas between them."""
+    comma = lowering.layout.comma
+    first = next((index for index, slot in enumerate(slots) if slot.minimum), None)
+    if first is None:
+        return repeat(_without_required(lowering, slots, pointer), 0, 1) if slots else EMPTY
+    before = [_times(sequence([slot.member, comma]), slot) for slot in slots[:first]]
+    after = [_times(sequence([comma, slot.member]), slot) for slot in slots[first + 1 :]]
+    return sequence([*before, slots[first].member, *after])
+
+
+def _times(expression: Expression, slot: _Slot) -> Expression:
+    return repeat(expression, slot.minimum, None if slot.repeats else 1)
+
+
+def _without_required(lowering: Lowering, slots: list[_Slot], pointer: str) -> Expression:
+    """At least one member of slots that are all optional: a choice of the first one and what follows it."""
+    comma = lowering.layout.comma
+    rest: Expression = EMPTY
+    choices: list[Expression] = []
+    for slot in reversed(slots):
+        more = _times(sequence([comma, slot.member]), slot)
+        if slot.repeats:
+            choices.append(sequence([slot.member, more, rest]))
+        else:
+            choices.append(sequence([slot.member, rest]))
+        rest = sequence([more, rest])
+        if slot is not slots[0]:
+            rest = lowering.rule(pointer + "-rest", rest)
+    return alternatives(reversed(choices))
+
+
+def _counted(
+    lowering: Lowering,
+    slots: list[_Slot],
+    other: Expression | None,
+    counts: tuple[int, int | None],
+    pointer: str,
+) -> Expression:
+    """Members whose number is bounded: `rows[c]` says what may follow c members, slot by slot from the end."""
+    minimum, maximum = counts
+    comma = lowering.layout.comma
+    # Beyond `top` members nothing depends on their number any more.
+    top = min(maximum if maximum is not None else minimum, max(len(slots), minimum))
+    if (top + 1) * len(slots) > MAX_COUNTING_RULES:
+        raise UnsupportedSchema("too many properties to count", pointer)
+
+    def joined(member: Expression, count: int) -> Expression:
+        return sequence([comma, member]) if count else member
+
+    rows = [_last(comma, other, count, minimum, maximum) for count in range(top + 1)]
+    for position in reversed(range(len(slots))):
+        slot = slots[position]
+        rows = [
+            _row(lowering, slot, joined(slot.member, count), rows, count, maximum, pointer)
+            for count in range(min(top, position) + 1)
+        ]
+    return rows[0]
+
+
+def _last(
+    comma: Expression, other: Expression | None, count: int, minimum: int, maximum: int | None
+) -> Expression:
+    """What may follow `count` declared members: the others, as many as the bounds leave."""
+    least = max(minimum - count, 0)
+    most = None if maximum is None else maximum - count
+    if other is None:
+        return NOTHING if least else EMPTY
+    if most is not None and most < least:
+        return NOTHING
+    more = sequence([comma, other])
+    if count:
+        return repeat(more, least, most)
+    if most == 0:
+        return EMPTY
+    some = sequence([other, repeat(more, max(least - 1, 0), None if most is None else most - 1)])
+    return some if least else repeat(some, 0, 1)
+
+
+def _row(
+    lowering: Lowering,
+    slot: _Slot,
+    member: Expression,
+    rows: list[Expression],
+    count: int,
+    maximum: int | None,
+    pointer: str,
+) -> Expression:
+    """What may follow `count` members from this slot on: the slot's member or, if optional, not."""
+    choices: list[Expression] = []
+    if maximum is None or count < maximum:
+        following = rows[min(count + 1, len(rows) - 1)]
+        if following != NOTHING:
+            choices.append(sequence([member, following]))
+    if not slot.minimum and rows[count] != NOTHING:
+        choices.append(rows[count])
+    if not choices:
+        return NOTHING
+    body = alternatives(choices)
+    return body if body == EMPTY else lowering.rule(pointer + "-count", body)

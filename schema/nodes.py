@@ -1,0 +1,141 @@
+"""The reduced schema: a graph of nodes, each a union of terms of one type.
+
+    Node = Term or Term or ...          no term at all: nothing satisfies the node
+    Term = Anything                     any JSON value
+         | Values                       finitely many constants, of any types
+         | NumberSet | StringLanguage   numbers, strings
+         | ArrayTerm | ObjectTerm       arrays and objects, whose parts are nodes again
+
+Composition, references, conditions and complements are gone; only recursion is left, as
+cycles through nodes. `productive` marks the nodes that some finite value satisfies: the least
+fixed point that `find_productive` computes, as for the non-terminals of a grammar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .numbers import NumberSet
+from .strings import StringLanguage
+
+__all__ = ["Anything", "ArrayTerm", "Count", "Node", "ObjectTerm", "Property", "Term", "Values", "find_productive"]
+
+
+class Node:
+    """The values that a conjunction of source schemas allows. `pointer` is the first of them."""
+
+    __slots__ = ("members", "pointer", "productive", "terms")
+
+    def __init__(self, members: tuple[int, ...], pointer: str) -> None:
+        self.members = members
+        self.pointer = pointer
+        self.terms: list[Term] | None = None
+        self.productive = False
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """Any JSON value."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Values:
+    """These constants, distinct as JSON values."""
+
+    constants: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Between `minimum` and `maximum` items are of `inside`, all others of `outside` (None: of the
+    item node, which is only allowed while no maximum has to be watched)."""
+
+    inside: Node
+    outside: Node | None
+    minimum: int
+    maximum: int | None
+    pointer: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayTerm:
+    """Arrays: a node for each prefix position, one for the rest, length bounds, perhaps a count.
+
+    With `unique` (a pointer) the items must differ; the prefix is then empty and `rest` finite.
+    """
+
+    prefix: tuple[Node, ...]
+    rest: Node
+    minimum: int
+    maximum: int | None
+    count: Count | None = None
+    unique: str | None = None
+    pointer: str = ""
+
+    def at(self, position: int) -> Node:
+        """The node of the item at `position`."""
+        return self.prefix[position] if position < len(self.prefix) else self.rest
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """One declared property."""
+
+    name: str
+    node: Node
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectTerm:
+    """Objects: declared properties in order, then any number of others.
+
+    `late` are required names that nobody declares; they come after the declared ones,
+    with other keys between them. `others` are disjoint key languages with their values,
+    `taken` the names that no other key may have. `counted` is the pointer of minProperties.
+    """
+
+    properties: tuple[Property, ...]
+    late: tuple[Property, ...]
+    others: tuple[tuple[StringLanguage, Node], ...]
+    minimum: int
+    maximum: int | None
+    counted: str = ""
+
+
+Term = Anything | Values | NumberSet | StringLanguage | ArrayTerm | ObjectTerm
+
+
+def find_productive(nodes: Iterable[Node]) -> None:
+    """Mark every node that some value satisfies: rounds over what is not yet known to be."""
+    pending = list(nodes)
+    pending.reverse()  # leaves are created last
+    while True:
+        left = []
+        for node in pending:
+            if any(_is_productive(term) for term in node.terms or ()):
+                node.productive = True
+            else:
+                left.append(node)
+        if len(left) == len(pending):
+            return
+        pending = left
+
+
+def _is_productive(term: Term) -> bool:
+    """Whether the term has a value made of nodes known to be productive."""
+    if isinstance(term, ArrayTerm):
+        positions: Iterator[int] = iter(range(min(term.minimum, len(term.prefix) + 1)))
+        if not all(term.at(position).productive for position in positions):
+            return False
+        return term.count is None or term.count.minimum == 0 or term.count.inside.productive
+    if isinstance(term, ObjectTerm):
+        if not all(item.node.productive for item in (*term.properties, *term.late) if item.required):
+            return False
+        if term.minimum == 0:
+            return True
+        known = sum(item.node.productive for item in (*term.properties, *term.late))
+        return known >= term.minimum or any(node.productive for _, node in term.others)
+    return True

@@ -1,0 +1,314 @@
+"""Numbers as JSON text: which spellings of which numbers a schema allows.
+
+Three spellings are generated (RFC 8259, section 6, has more, which no printer writes):
+
+    whole   -?(0|[1-9][0-9]*)                     64-bit integers
+    plain   whole.fraction                        common magnitudes, at most 17 significant digits
+    power   d.fraction e sign digits              the rest of binary64's range
+
+A bounded number must lie in the range twice: as the decimal that is written, and as the
+number that remains after a reader has rounded it to binary64 and printed it again ("published"). Both
+conditions are monotone in the decimal, so they only move the bounds: `_Grid` finds the
+least and the greatest decimal of 17 digits that satisfy them.
+
+A whole number is also an integer when it is spelled `3.0` (facts: 3 == 3.0), so an integer may
+end in `.0`.
+"""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from functools import lru_cache
+from math import inf, nextafter
+
+from infernix.gbnf.errors import UnsupportedSchema
+from infernix.gbnf.grammar import (
+    NOTHING,
+    Expression,
+    Literal,
+    Rule,
+    RuleRef,
+    alternatives,
+    char_class,
+    repeat,
+    sequence,
+)
+
+from .digits import DigitLanguage, digit_automaton
+from .document import INT64_MAX, INT64_MIN
+from .numbers import ALL_NUMBERS, FRACTION, INTEGER, NumberSet, integer_bounds, scaled_divisor
+
+__all__ = ["INTEGER_RULE", "NUMBER_RULE", "number_text"]
+
+SIGNIFICANT_DIGITS = 17
+"""Every binary64 number is the nearest one to some decimal of 17 digits (a limit of the contract)."""
+SAFE_DIGITS = 15
+"""Every decimal of 15 digits comes back unchanged from binary64."""
+INT64_DIGITS = 19
+LEADING_ZEROS = 6
+"""0.000000123 is the smallest magnitude that is still written without an exponent."""
+MAX_FLOAT = Decimal(repr(1.7976931348623157e308))
+
+DIGIT = char_class([(ord("0"), ord("9"))])
+NONZERO = char_class([(ord("1"), ord("9"))])
+MINUS = Literal("-")
+POINT_ZERO = repeat(Literal(".0"), 0, 1)
+E = char_class([(ord("E"), ord("E")), (ord("e"), ord("e"))])
+
+_UP = Context(prec=SIGNIFICANT_DIGITS, rounding=ROUND_CEILING, Emin=-999999, Emax=999999)
+_DOWN = Context(prec=SIGNIFICANT_DIGITS, rounding=ROUND_FLOOR, Emin=-999999, Emax=999999)
+_EXACT = Context(prec=2000, Emin=-999999, Emax=999999)
+
+
+def _free_number() -> Expression:
+    """Any finite number, with any number of digits: whole, plain, or with an exponent that
+    cannot overflow (a mantissa of up to 20 digits before the point below 1e289, else one digit)."""
+    whole = alternatives([Literal("0"), sequence([NONZERO, repeat(DIGIT, 0, 307)])])
+    short = alternatives([Literal("0"), sequence([NONZERO, repeat(DIGIT, 0, 18)])])
+    fraction = repeat(sequence([Literal("."), repeat(DIGIT, 1, None)]), 0, 1)
+    largest = sequence([_mantissa(Decimal(1), MAX_FLOAT.scaleb(-308)), E, _exponent(308, 308)])
+    forms = [
+        sequence([whole, fraction]),
+        sequence([short, fraction, E, _exponent(-999, 288)]),
+        sequence([DIGIT, fraction, E, _exponent(289, 307)]),
+        largest,
+    ]
+    return sequence([repeat(MINUS, 0, 1), alternatives(forms)])
+
+
+def _exponent(low: int, high: int) -> Expression:
+    """An exponent between two bounds; a sign `+` and one leading zero are optional."""
+    signs: list[Expression] = []
+    zero = repeat(Literal("0"), 0, 1)
+    if high >= 0:
+        signs.append(sequence([repeat(Literal("+"), 0, 1), zero, _digits(max(low, 0), high)]))
+    if low <= 0:
+        signs.append(sequence([MINUS, zero, _digits(max(-high, 0), -low)]))
+    return alternatives(signs)
+
+
+def _digits(low: int, high: int) -> Expression:
+    """Whole numbers between two bounds that are not negative."""
+    return digit_automaton(DigitLanguage(Decimal(low), Decimal(high), INT64_DIGITS))
+
+
+def _mantissa(low: Decimal, high: Decimal) -> Expression:
+    """`d` or `d.fraction` between two decimals of [1, 10)."""
+    return digit_automaton(DigitLanguage(low, high, SIGNIFICANT_DIGITS, SIGNIFICANT_DIGITS - 1))
+
+
+ANY_MANTISSA = sequence(
+    [NONZERO, repeat(sequence([Literal("."), repeat(DIGIT, 1, SIGNIFICANT_DIGITS - 1)]), 0, 1)]
+)
+
+
+def _whole(low: int, high: int) -> Expression:
+    """64-bit integers between two bounds, without a fraction; zero also as `-0`."""
+    forms: list[Expression] = []
+    if high >= 0:
+        forms.append(_digits(max(low, 0), high))
+    if low <= 0:
+        forms.append(sequence([MINUS, _digits(max(-high, 0), -low)]))
+    return alternatives(forms)
+
+
+class _Grid:
+    """Decimals of 17 significant digits on the positive side of a range.
+
+    `low` and `high` are the least and the greatest that may be written: in the range, and
+    published inside it. They are None where there is no such decimal.
+    """
+
+    def __init__(self, numbers: NumberSet) -> None:
+        self.low = self._least(numbers)
+        self.high = self._greatest(numbers)
+
+    @staticmethod
+    def _least(numbers: NumberSet) -> Decimal | None:
+        bound, is_open = Decimal(0), True
+        if numbers.low is not None and numbers.low >= 0:
+            bound, is_open = Decimal(numbers.low), numbers.low_open or numbers.low == 0
+        if bound > MAX_FLOAT:
+            return None
+        written = _next_up(bound, is_open)
+        inside = (lambda value: value > bound) if is_open else (lambda value: value >= bound)
+        if inside(_published(float(written))):
+            return written
+        # The least double that is published inside, and the least decimal that rounds to it.
+        double = nextafter(float(written), inf)
+        edge = _UP.plus(_middle(nextafter(double, 0.0), double))
+        return edge if float(edge) >= double else _UP.next_plus(edge)
+
+    @staticmethod
+    def _greatest(numbers: NumberSet) -> Decimal | None:
+        bound, is_open = MAX_FLOAT, False
+        if numbers.high is not None and numbers.high <= MAX_FLOAT:
+            bound, is_open = Decimal(numbers.high), numbers.high_open
+        if bound <= 0:
+            return None
+        written = _next_down(bound, is_open)
+        inside = (lambda value: value < bound) if is_open else (lambda value: value <= bound)
+        if inside(_published(float(written))):
+            return written
+        double = nextafter(float(written), 0.0)
+        edge = _DOWN.plus(_middle(double, nextafter(double, inf)))
+        return edge if float(edge) <= double else _DOWN.next_minus(edge)
+
+
+def _next_up(bound: Decimal, is_open: bool) -> Decimal:
+    """The least positive decimal of 17 digits from `bound` on, as far down as binary64 reaches."""
+    if bound == 0:
+        return Decimal("5e-324")
+    written = _UP.plus(bound)
+    return _UP.next_plus(written) if is_open and written == bound else written
+
+
+def _next_down(bound: Decimal, is_open: bool) -> Decimal:
+    written = _DOWN.plus(bound)
+    return _DOWN.next_minus(written) if is_open and written == bound else written
+
+
+def _published(value: float) -> Decimal:
+    """What a reader prints for the binary64 number."""
+    return Decimal(repr(value))
+
+
+def _middle(low: float, high: float) -> Decimal:
+    return _EXACT.divide(_EXACT.add(Decimal(low), Decimal(high)), Decimal(2))
+
+
+def _decimals(low: Decimal, high: Decimal) -> list[Expression]:
+    """Positive decimals between two bounds, plain and with a power of ten."""
+    forms: list[Expression] = []
+    plain = digit_automaton(
+        DigitLanguage(low, high, SIGNIFICANT_DIGITS, SIGNIFICANT_DIGITS + LEADING_ZEROS, LEADING_ZEROS, whole=False)
+    )
+    if plain != NOTHING:
+        forms.append(plain)
+    first, last = low.adjusted(), high.adjusted()
+    smallest, largest = low.scaleb(-first, _EXACT), high.scaleb(-last, _EXACT)
+    if first == last:
+        return [*forms, sequence([_mantissa(smallest, largest), E, _exponent(first, first)])]
+    forms.append(sequence([_mantissa(smallest, Decimal(10)), E, _exponent(first, first)]))
+    if last - first > 1:
+        forms.append(sequence([ANY_MANTISSA, E, _exponent(first + 1, last - 1)]))
+    forms.append(sequence([_mantissa(Decimal(1), largest), E, _exponent(last, last)]))
+    return forms
+
+
+def _mirrored(numbers: NumberSet) -> NumberSet:
+    """The range of the negated numbers."""
+    low = None if numbers.high is None else -numbers.high
+    high = None if numbers.low is None else -numbers.low
+    return NumberSet(low, numbers.high_open, high, numbers.low_open, numbers.kind, numbers.divisors)
+
+
+def _zero() -> Expression:
+    """Zero with a point."""
+    return sequence([Literal("0."), repeat(Literal("0"), 1, SIGNIFICANT_DIGITS - 1)])
+
+
+@lru_cache(maxsize=1024)
+def number_text(numbers: NumberSet) -> Expression:
+    """The texts of the numbers in a set.
+
+    Raises UnsupportedSchema (without a pointer) if the set has members but none that can be written, or needs
+    too large an automaton.
+    """
+    if numbers == ALL_NUMBERS:
+        return RuleRef(NUMBER_RULE.name)
+    if numbers == NumberSet(kind=INTEGER):
+        return RuleRef(INTEGER_RULE.name)
+    if numbers.divisors or numbers.kind == FRACTION:
+        forms = _stepped(numbers)
+    elif numbers.kind == INTEGER:
+        low, high = integer_bounds(numbers)
+        forms = [sequence([_whole(low, high), POINT_ZERO])] if low <= high else []
+    else:
+        forms = _ranged(numbers)
+    result = alternatives(form for form in forms if form != NOTHING)
+    if result == NOTHING:
+        raise UnsupportedSchema("no number of the range can be written exactly in 64 bits")
+    return result
+
+
+def _ranged(numbers: NumberSet) -> list[Expression]:
+    """All numbers of a range."""
+    low, high = integer_bounds(numbers)
+    forms = [_whole(low, high)] if low <= high else []
+    for sign, side in ((None, numbers), (MINUS, _mirrored(numbers))):
+        grid = _Grid(side)
+        positive: list[Expression] = []
+        if grid.low is not None and grid.high is not None and grid.low <= grid.high:
+            positive = _decimals(grid.low, grid.high)
+        if numbers.contains(0):
+            positive.append(_zero())
+        if positive:
+            body = alternatives(positive)
+            forms.append(body if sign is None else sequence([sign, body]))
+    return forms
+
+
+def _stepped(numbers: NumberSet) -> list[Expression]:
+    """Multiples of the divisors, or numbers with a fraction: plain decimals that binary64 keeps."""
+    whole = numbers.kind == INTEGER
+    modulus, places = scaled_divisor(numbers.divisors, whole) if numbers.divisors else (1, SAFE_DIGITS)
+    zeros = ""
+    if whole or places == 0:
+        while modulus % 10 == 0:  # multiples of ten end in a zero; the rest is smaller
+            modulus, zeros = modulus // 10, zeros + "0"
+    forms: list[Expression] = []
+    for sign, side in ((None, numbers), (MINUS, _mirrored(numbers))):
+        low, high = _closed(side)
+        if high < low:
+            continue
+        body = _multiples(low, high, modulus, places, zeros, numbers)
+        forms.append(body if sign is None else sequence([sign, body]))
+    return forms
+
+
+def _closed(numbers: NumberSet) -> tuple[Decimal, Decimal]:
+    """The range's bounds that are not negative, inclusive on a grid of 15 decimal places."""
+    limit = Decimal(INT64_MAX if numbers.kind == INTEGER else 10**SAFE_DIGITS - 1)
+    step = Decimal(1).scaleb(-SAFE_DIGITS)
+    low, high = Decimal(0), limit
+    if numbers.low is not None and numbers.low >= 0:
+        low = Decimal(numbers.low)
+        low = _EXACT.add(low, step) if numbers.low_open else low
+    if numbers.high is not None:
+        high = min(limit, Decimal(numbers.high))
+        high = _EXACT.subtract(high, step) if numbers.high_open and numbers.high <= limit else high
+    return low, high
+
+
+def _multiples(
+    low: Decimal, high: Decimal, modulus: int, places: int, zeros: str, numbers: NumberSet
+) -> Expression:
+    """Plain texts between two bounds whose value times 10**places is a multiple of the modulus."""
+    if numbers.kind == INTEGER or (numbers.divisors and places == 0):
+        unit = Decimal(10 ** len(zeros))
+        low = (low / unit).to_integral_value(ROUND_CEILING)
+        high = (high / unit).to_integral_value(ROUND_FLOOR)
+        positive = digit_automaton(DigitLanguage(max(low, Decimal(1)), high, INT64_DIGITS, modulus=modulus))
+        forms = [sequence([positive, Literal(zeros)])] if positive != NOTHING else []
+        if low <= 0 <= high:
+            forms.append(Literal("0"))
+        return sequence([alternatives(forms), POINT_ZERO]) if forms else NOTHING
+    return digit_automaton(
+        DigitLanguage(
+            low,
+            high,
+            SAFE_DIGITS,
+            min(places, SAFE_DIGITS - 1),
+            SAFE_DIGITS,
+            fraction=numbers.kind == FRACTION,
+            modulus=modulus,
+            scale=places if numbers.divisors else 0,
+        )
+    )
+
+
+INTEGER_RULE = Rule("integer", sequence([_whole(INT64_MIN, INT64_MAX), POINT_ZERO]))
+"""Any 64-bit integer."""
+NUMBER_RULE = Rule("number", _free_number())
+"""Any finite number."""

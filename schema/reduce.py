@@ -1,0 +1,361 @@
+"""From a schema document to the reduced graph.
+
+Every source schema gets a *member* number; a *node* is a conjunction of members, and equal
+conjunctions are one node. A node is reduced on its own: `$ref` and `allOf` are flattened, choices are
+split and distributed over what stands beside them, and each remaining conjunction falls apart
+by type into terms. The terms' parts (items, properties) are nodes again, reduced later
+from a work list: recursion in the schema is a cycle in the graph, never in this code.
+
+    {A, B}  with A = {anyOf: [P, Q]}   ->   terms of {A, B, P} + terms of {A, B, Q}
+    {A, B}  with A = {enum: [...]}     ->   the constants that satisfy A and B
+    {A, B}  otherwise                  ->   for each type: the meet of A and B
+
+There are finitely many subsets of source schemas, so this ends; the limit on merges ends it early.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from infernix.gbnf.errors import UnsatisfiableSchema, UnsupportedSchema
+
+from .conjunction import Conjunction
+from .document import identity
+from .exclusive import Prover
+from .facts import (
+    ALL_TYPES,
+    ALWAYS,
+    ARRAY,
+    BOOLEAN,
+    NEVER,
+    NULL,
+    NUMBER,
+    OBJECT,
+    STRING,
+    Choice,
+    Facts,
+    read_facts,
+    type_of,
+)
+from .keywords import Draft, dialect_of
+from .negate import negated_facts
+from .nodes import Anything, Node, Term, Values, find_productive
+from .numbers import ALL_NUMBERS, NumberSet
+from .references import resolve
+from .strings import StringLanguage, is_empty
+from .terms import TermBuilder
+from .values import satisfies
+
+__all__ = ["Reduction", "reduce_schema"]
+
+_FREE_STRING = StringLanguage()
+
+
+class _Site:
+    """One source schema (or synthetic facts) and where it stands."""
+
+    __slots__ = ("facts", "negated", "pointer", "schema")
+
+    def __init__(self, schema: Any, pointer: str, facts: Facts | None = None) -> None:
+        self.schema = schema
+        self.pointer = pointer
+        self.facts = facts
+        self.negated: Facts | None = None
+
+
+class Reduction:
+    """The tables of one reduction: members, nodes, and the work that is left."""
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self.draft: Draft = dialect_of(root)
+        self.unknown: list[str] = []
+        self.merges = 0
+        self._sites = [_Site(False, "", Facts(types=0))]
+        self._by_identity: dict[int, int] = {}
+        self._plain: dict[int, int] = {}
+        self.nodes: dict[frozenset[int], Node] = {}
+        self._work: list[Node] = []
+        self.prover = Prover(self)
+        self._builder = TermBuilder(self)
+
+    # Members
+
+    def member(self, schema: Any, pointer: str) -> int:
+        """The number of a source schema; the same object is the same member."""
+        if schema is True:
+            return ALWAYS
+        if schema is False:
+            return NEVER
+        number = self._by_identity.get(id(schema))
+        if number is None:
+            number = self._by_identity[id(schema)] = len(self._sites)
+            self._sites.append(_Site(schema, pointer))
+        return number
+
+    def referred(self, reference: str, pointer: str) -> int:
+        """The member that a `$ref` at `pointer` means."""
+        return self.member(*resolve(self.root, reference, pointer))
+
+    def synthetic(self, facts: Facts, pointer: str) -> int:
+        """A member made of facts, attributed to the schema at `pointer`."""
+        self._sites.append(_Site(None, pointer, facts))
+        return len(self._sites) - 1
+
+    def pointer(self, member: int) -> str:
+        """Where a member's schema stands."""
+        return self._sites[max(member, ~member)].pointer
+
+    def facts(self, member: int) -> Facts:
+        """What a member says; read or complemented on first use."""
+        site = self._sites[max(member, ~member)]
+        if site.facts is None:
+            site.facts = read_facts(site.schema, site.pointer, self)
+        if member >= 0:
+            return site.facts
+        if site.negated is None:
+            site.negated = negated_facts(site.facts, site.pointer, self)
+        return site.negated
+
+    def _simplify(self, member: int) -> int:
+        """Follow plain references; a schema without assertions is ALWAYS."""
+        known = self._plain.get(member)
+        if known is not None:
+            return known
+        passed = [member]
+        while member not in (ALWAYS, NEVER):
+            facts = self.facts(member)
+            inner = facts.before or facts.after
+            if _says_more(facts) or len(facts.before) + len(facts.after) > 1:
+                break
+            following = inner[0] if inner else ALWAYS
+            if following in passed:  # a cycle: the flattening reports it
+                break
+            member = following
+            passed.append(member)
+        for item in passed:
+            self._plain[item] = member
+        return member
+
+    # Nodes
+
+    def node(self, members: Iterable[int], pointer: str) -> Node:
+        """The node of a conjunction of members; reduced later, by `run`."""
+        plain = dict.fromkeys(self._simplify(member) for member in members)
+        plain.pop(ALWAYS, None)
+        if any(~member in plain for member in plain) or NEVER in plain:
+            plain = {NEVER: None}
+        key = frozenset(plain)
+        node = self.nodes.get(key)
+        if node is None:
+            node = self.nodes[key] = Node(tuple(plain), self.pointer(next(iter(plain))) if plain else pointer)
+            self._work.append(node)
+        return node
+
+    def run(self) -> Node:
+        """Reduce the root and everything it needs; raise if nothing satisfies it."""
+        root = self.node([self.member(self.root, "")], "")
+        while self._work:
+            self.terms(self._work.pop())
+        find_productive(self.nodes.values())
+        if not root.productive:
+            raise UnsatisfiableSchema("no value satisfies the schema", self._blame(root))
+        return root
+
+    def terms(self, node: Node) -> list[Term]:
+        """The terms of a node, computed on first use."""
+        if node.terms is None:
+            start = Conjunction(self)
+            for member in node.members:
+                start.add_root(member)
+            node.terms = _union(self._split(start))
+        return node.terms
+
+    def _blame(self, root: Node) -> str:
+        """The pointer of an empty node that the root cannot do without."""
+        seen = {id(root)}
+        node = root
+        while node.terms and len(node.terms) == 1:
+            needed = [item for item in self._builder.needs(node.terms[0]) if not item.productive]
+            fresh = [item for item in needed if id(item) not in seen]
+            if not fresh:
+                break
+            node = fresh[0]
+            seen.add(id(node))
+        return node.pointer
+
+    # Splitting
+
+    def _split(self, state: Conjunction) -> list[Term]:
+        """The union of terms that a flattened conjunction is."""
+        if not state.types:
+            return []
+        if state.values is not None:
+            return self._filtered(state)
+        if not state.choices:
+            return self._by_type(state)
+        choice, owner = state.choices.pop(0)
+        if choice.exclusive:
+            return self._exactly_one(state, choice, owner)
+        return [
+            term for alternative in choice.alternatives for term in self._with(state, alternative, owner)
+        ]
+
+    def _with(self, state: Conjunction, alternative: tuple[int, ...], owner: int) -> list[Term]:
+        """The terms of the conjunction and one alternative."""
+        branch = state.copy()
+        for member in alternative:
+            branch.add_root(member, owner)
+        return self._split(branch)
+
+    def _exactly_one(self, state: Conjunction, choice: Choice, owner: int) -> list[Term]:
+        """The branches of a `oneOf`; those not proved exclusive exclude the others explicitly."""
+        branches = [self._with(state, alternative, owner) for alternative in choice.alternatives]
+        result: list[Term] = []
+        for index, terms in enumerate(branches):
+            rivals = [
+                other
+                for other, rival in enumerate(branches)
+                if other != index and not self.prover.disjoint_terms(terms, rival)
+            ]
+            if rivals and terms:
+                without = tuple(~member for other in rivals for member in choice.alternatives[other])
+                try:
+                    terms = self._with(state, choice.alternatives[index] + without, owner)
+                except UnsupportedSchema as error:
+                    names = f"branches {index} and {rivals[0]}"
+                    reason = f"{names} cannot be proved exclusive ({error.message})"
+                    raise UnsupportedSchema(reason, choice.pointer) from None
+            result += terms
+        return result
+
+    def _filtered(self, state: Conjunction) -> list[Term]:
+        """The constants of a conjunction with `enum` or `const`: those that every root accepts."""
+        kept = {
+            identity(value): value
+            for value in reversed(state.values or [])
+            if type_of(value) & state.types and all(satisfies(self, root, value) for root in state.roots)
+        }
+        return [Values(tuple(reversed(kept.values())))] if kept else []
+
+    def _by_type(self, state: Conjunction) -> list[Term]:
+        """The terms of a conjunction without choices, one for each type."""
+        for refusal in state.refusals:
+            if refusal.types & state.types:
+                raise UnsupportedSchema(refusal.reason, refusal.pointer)
+        if state.barred:
+            return self._without_barred(state)
+        if state.types == ALL_TYPES and not (state.numbers or state.strings or state.arrays or state.objects):
+            return [Anything()]
+        terms: list[Term] = []
+        literals = [None] if state.types & NULL else []
+        literals += [False, True] if state.types & BOOLEAN else []  # type: ignore[list-item]
+        if literals:
+            terms.append(Values(tuple(literals)))
+        if state.types & STRING:
+            language = state.strings or _FREE_STRING
+            if state.strings is None or not is_empty(language):
+                terms.append(language)
+        if state.types & NUMBER:
+            terms.append(state.numbers or ALL_NUMBERS)
+        where = self.pointer(state.roots[0]) if state.roots else ""
+        if state.types & ARRAY:
+            terms += self._builder.arrays(state.arrays, where)
+        if state.types & OBJECT:
+            terms += self._builder.objects(state.objects, where)
+        return terms
+
+    def _without_barred(self, state: Conjunction) -> list[Term]:
+        """Take single constants out of the conjunction, each in the way of its type."""
+        barred, state.barred = state.barred, []
+        result: list[Term] = []
+        strings = frozenset(value for value in barred if isinstance(value, str))
+        if strings and state.types & STRING:
+            state._meet(Facts(strings=StringLanguage(excluded=strings)), ALWAYS)
+        literals = [value for value in (None, False, True) if not any(value is item for item in barred)]
+        literals = [value for value in literals if type_of(value) & state.types]
+        if literals:
+            result.append(Values(tuple(literals)))
+        state.types &= ~(NULL | BOOLEAN)
+        numbers = [value for value in barred if type_of(value) == NUMBER]
+        if numbers and state.types & NUMBER:
+            result += _punctured(state.numbers or ALL_NUMBERS, numbers)
+            state.types &= ~NUMBER
+        for value in barred:
+            if type_of(value) & (ARRAY | OBJECT) & state.types:
+                self._bar_container(state, value)
+        return result + (self._by_type(state) if state.types else [])
+
+    def _bar_container(self, state: Conjunction, value: Any) -> None:
+        """Exclude one array or object: exact for the empty ones, and where it is excluded anyway."""
+        from .arrays import ArraySet
+        from .objects import ObjectSet
+
+        kind = type_of(value)
+        if not value:
+            facts = Facts(
+                arrays=ArraySet(minimum=1) if kind == ARRAY else None,
+                objects=ObjectSet(minimum=1) if kind == OBJECT else None,
+            )
+            state._meet(facts, ALWAYS)
+            return
+        probe = Facts(arrays=state.arrays, objects=state.objects)
+        if satisfies(self, self.synthetic(probe, ""), value):
+            where = self.pointer(state.roots[0]) if state.roots else ""
+            raise UnsupportedSchema("the complement of a constant array or object is not expressible", where)
+
+
+def _says_more(facts: Facts) -> bool:
+    """Whether a schema says anything besides `$ref` and `allOf`."""
+    return bool(
+        facts.types != ALL_TYPES
+        or facts.values is not None
+        or facts.numbers
+        or facts.strings
+        or facts.arrays
+        or facts.objects
+        or facts.choices
+        or facts.barred
+        or facts.refusals
+    )
+
+
+def _punctured(numbers: NumberSet, holes: list[Any]) -> list[Term]:
+    """The set without single numbers, as the ranges between them."""
+    ranges: list[NumberSet | None] = [numbers]
+    for hole in holes:
+        below, above = NumberSet(high=hole, high_open=True), NumberSet(low=hole, low_open=True)
+        ranges = [
+            part
+            for item in ranges
+            if item is not None
+            for part in ((item.meet(below), item.meet(above)) if item.contains(hole) else (item,))
+        ]
+    return [item for item in ranges if item is not None]
+
+
+def _union(terms: list[Term]) -> list[Term]:
+    """The same union without repetitions; all constants in one term."""
+    if len(terms) < 2:
+        return terms
+    if any(isinstance(term, Anything) for term in terms):
+        return [Anything()]
+    constants = {
+        identity(value): value for term in terms if isinstance(term, Values) for value in term.constants
+    }
+    result: list[Term] = [Values(tuple(constants.values()))] if constants else []
+    for term in terms:
+        if not isinstance(term, Values) and not any(term is kept or term == kept for kept in result):
+            result.append(term)
+    return result
+
+
+def reduce_schema(schema: Any) -> tuple[Node, Reduction]:
+    """Reduce a schema document (see `document.read_source`): the root node and the tables.
+
+    Raises InvalidSchema, UnsupportedSchema or UnsatisfiableSchema with the pointer of the
+    place in the source.
+    """
+    reduction = Reduction(schema)
+    return reduction.run(), reduction
