@@ -7,6 +7,7 @@ where; an `IntegrityError` is ours, and no input should ever raise it.
     ├── RequestError                 code, message
     │   ├── GrammarError             line, column, the offending line and a caret
     │   ├── RegexError               position in the pattern
+    │   │   └── RegexSyntaxError     not a regular expression in any dialect
     │   ├── ChoiceError              index of the choice
     │   ├── SchemaError              JSON Pointer
     │   │   ├── InvalidSchema        not a schema of its dialect
@@ -29,6 +30,7 @@ __all__ = [
     "InvalidSchema",
     "LimitError",
     "RegexError",
+    "RegexSyntaxError",
     "RequestError",
     "SchemaError",
     "TokenRejected",
@@ -94,6 +96,10 @@ class RegexError(RequestError):
 
     def __str__(self) -> str:
         return f"at position {self.position}: {self.message}"
+
+
+class RegexSyntaxError(RegexError):
+    """Not a regular expression at all: unbalanced, cut off, or with nothing to repeat."""
 
 
 class ChoiceError(RequestError):

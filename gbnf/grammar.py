@@ -20,9 +20,10 @@ use the helpers, so that equal grammars compare equal.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 __all__ = [
     "ANY_CHAR",
@@ -45,6 +46,7 @@ __all__ = [
     "char_class",
     "children",
     "complement",
+    "fold",
     "literal",
     "normal_ranges",
     "repeat",
@@ -274,3 +276,22 @@ def walk(expression: Expression) -> Iterator[Expression]:
         node = stack.pop()
         yield node
         stack.extend(children(node))
+
+
+Result = TypeVar("Result")
+
+
+def fold(expression: Expression, combine: Callable[[Expression, list[Result]], Result]) -> Result:
+    """The value of `combine(node, values of its children)`, from the leaves up, without recursion."""
+    values: list[Result] = []
+    pending: list[tuple[Expression, bool]] = [(expression, False)]
+    while pending:
+        node, entered = pending.pop()
+        below = children(node)
+        if entered or not below:
+            first = len(values) - len(below)
+            values[first:] = [combine(node, values[first:])]
+        else:
+            pending.append((node, True))
+            pending.extend((child, False) for child in reversed(below))
+    return values[0]

@@ -29,7 +29,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from .errors import RegexError
+from .errors import RegexError, RegexSyntaxError
 from .grammar import (
     ANY_CHAR,
     EMPTY,
@@ -100,13 +100,13 @@ def parse_search(pattern: str) -> Expression:
     table = _Reader(pattern, nested_anchors=True).read()
     choices: list[Expression] = []
     for (start, end), expression in table.items():
-        for choice in expression.choices if isinstance(expression, Alternatives) else (expression,):
-            trimmed = _trim(choice, at_start=not start, at_end=not end)
-            before = EMPTY if start else ANY_TEXT
-            after = EMPTY if end else ANY_TEXT
-            if trimmed == EMPTY and not start and not end:
-                return ANY_TEXT
-            choices.append(sequence([before, trimmed, after]))
+        parts = expression.choices if isinstance(expression, Alternatives) else (expression,)
+        trimmed = [_trim(part, at_start=not start, at_end=not end) for part in parts]
+        if EMPTY in trimmed and not (start and end):
+            return ANY_TEXT
+        before = EMPTY if start else ANY_TEXT
+        after = EMPTY if end else ANY_TEXT
+        choices.append(sequence([before, alternatives(trimmed), after]))
     return alternatives(choices)
 
 
@@ -151,11 +151,14 @@ class _Reader:
         while index < len(self.pattern):
             index = self._step(index)
         if len(self.stack) > 1:
-            raise self._error("the group is not closed", self.stack[-1].opened)
+            raise self._syntax_error("the group is not closed", self.stack[-1].opened)
         return _union(self._close_alternatives()).table
 
     def _error(self, message: str, index: int) -> RegexError:
         return RegexError(message, index, self.pattern)
+
+    def _syntax_error(self, message: str, index: int) -> RegexSyntaxError:
+        return RegexSyntaxError(message, index, self.pattern)
 
     def _step(self, index: int) -> int:
         """Read one token at `index`; return the index behind it."""
@@ -233,7 +236,7 @@ class _Reader:
         if named is None:
             raise self._error("unsupported group; only (...), (?:...) and (?<name>...) are", index)
         if named[1] in self.names:
-            raise self._error(f"a second group named {named[1]!r}", index)
+            raise self._syntax_error(f"a second group named {named[1]!r}", index)
         self.names.add(named[1])
         return named.end()
 
@@ -249,7 +252,7 @@ class _Reader:
 
     def _close_group(self, index: int) -> int:
         if len(self.stack) == 1:
-            raise self._error("unbalanced parenthesis", index)
+            raise self._syntax_error("unbalanced parenthesis", index)
         self._add_part(_union(self._close_alternatives()))
         return index + 1
 
@@ -258,7 +261,7 @@ class _Reader:
         minimum, maximum, after = self._read_quantifier(index)
         group = self.stack[-1]
         if not group.quantifiable:
-            raise self._error("nothing to repeat", index)
+            raise self._syntax_error("nothing to repeat", index)
         part = group.parts.pop()
         for anchor in (part.start, part.end):
             if anchor is not None:
@@ -284,7 +287,7 @@ class _Reader:
             return minimum, minimum, found.end()
         maximum = self._count(found[3], index) if found[3] else None
         if maximum is not None and maximum < minimum:
-            raise self._error("the bounds of the quantifier are out of order", index)
+            raise self._syntax_error("the bounds of the quantifier are out of order", index)
         return minimum, maximum, found.end()
 
     def _count(self, digits: str, index: int) -> int:

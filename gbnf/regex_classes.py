@@ -9,7 +9,7 @@ read with the index behind it; the index of an offending character ends up in th
 
 from __future__ import annotations
 
-from .errors import RegexError
+from .errors import RegexError, RegexSyntaxError
 from .grammar import CharClass, Ranges, char_class, complement, normal_ranges
 
 __all__ = ["DOT", "read_class", "read_escape"]
@@ -60,7 +60,7 @@ def read_escape(pattern: str, at: int, in_class: bool = False) -> tuple[Ranges |
     character escape, and the index behind it. Raises `RegexError` at the backslash.
     """
     if at + 1 == len(pattern):
-        raise RegexError("the expression ends with a backslash", at, pattern)
+        raise RegexSyntaxError("the expression ends with a backslash", at, pattern)
     letter = pattern[at + 1]
     if letter in CLASS_ESCAPES:
         return CLASS_ESCAPES[letter], at + 2
@@ -127,12 +127,12 @@ def read_class(pattern: str, at: int) -> tuple[CharClass, int]:
         high, end = _read_class_atom(pattern, after + 1)
         if isinstance(low, int) and isinstance(high, int):
             if high < low:
-                raise RegexError("the range is out of order", index, pattern)
+                raise RegexSyntaxError("the range is out of order", index, pattern)
             ranges.append((low, high))
         else:
             ranges.extend((*_as_ranges(low), *_as_ranges(ord("-")), *_as_ranges(high)))
         index = end
-    raise RegexError("the character class is not closed", at, pattern)
+    raise RegexSyntaxError("the character class is not closed", at, pattern)
 
 
 def _as_ranges(atom: Ranges | int) -> Ranges:

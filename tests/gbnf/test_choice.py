@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.gbnf.expressions import full_match
+
 from infernix.gbnf.choice import choice_grammar, normalize_choices
 from infernix.gbnf.errors import ChoiceError
 from infernix.gbnf.grammar import Grammar, Literal, Rule
-from tests.gbnf.expressions import full_match
 
 
 def test_single_choice_is_one_literal():

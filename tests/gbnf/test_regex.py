@@ -6,6 +6,8 @@ import re
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.gbnf.expressions import full_match
+
 from infernix.gbnf.errors import RegexError
 from infernix.gbnf.grammar import (
     ANY_CHAR,
@@ -19,7 +21,6 @@ from infernix.gbnf.grammar import (
     walk,
 )
 from infernix.gbnf.regex import ANY_TEXT, MAX_COUNT, MAX_DEPTH, parse_regex, parse_search, regex_grammar
-from tests.gbnf.expressions import full_match
 
 # ---------------------------------------------------------------- against Python's re
 # Patterns over a small alphabet, written in the part of the syntax on which ECMAScript and

@@ -1,0 +1,101 @@
+"""Whether an expression reads its texts deterministically, and a rewriting that makes more do so.
+
+An expression that never has two ways to read the next character costs the matcher one item
+per position, however large its counters are. Others are better turned into an automaton.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from infernix.gbnf.grammar import (
+    Alternatives,
+    Expression,
+    Repeat,
+    Sequence,
+    alternatives,
+    fold,
+    repeat,
+    sequence,
+)
+
+from .nfa import LazyNfa
+
+__all__ = ["is_deterministic", "rotate"]
+
+MAX_CELLS = 2000
+"""Cells looked at before an expression counts as not deterministic."""
+SMALL_COUNT = 4
+"""Counters up to here are kept when determinism is tested; larger ones are shortened."""
+
+
+def is_deterministic(expression: Expression) -> bool:
+    """Whether no character can ever be read in two ways.
+
+    Large counters are shortened first: `{m,n}` behaves like `{2,4}`, with rounds that must
+    go on, rounds that may end, and a last one. The test decides between two correct
+    forms, so a shortened counter can cost speed but never exactness.
+    """
+    nfa = LazyNfa(fold(expression, _shorten))
+    seen = {nfa.start}
+    pending = [nfa.start]
+    while pending:
+        edges, _ = nfa.edges(pending.pop())
+        intervals = sorted((low, high) for ranges, _ in edges for low, high in ranges)
+        if any(before[1] >= after[0] for before, after in pairwise(intervals)):
+            return False
+        following = {target for _, target in edges} - seen
+        seen |= following
+        pending.extend(following)
+        if len(seen) > MAX_CELLS:
+            return False
+    return True
+
+
+def _rebuild(node: Expression, parts: list[Expression]) -> Expression:
+    match node:
+        case Sequence():
+            return sequence(parts)
+        case Alternatives():
+            return alternatives(parts)
+        case Repeat(_, minimum, maximum):
+            return repeat(parts[0], minimum, maximum)
+        case _:
+            return node
+
+
+def _shorten(node: Expression, parts: list[Expression]) -> Expression:
+    if isinstance(node, Repeat):
+        minimum, maximum = node.minimum, node.maximum
+        if maximum is None:
+            minimum = min(minimum, 2)
+        elif maximum > SMALL_COUNT:
+            minimum = min(minimum, 2)
+            maximum = minimum + 2
+        return repeat(parts[0], minimum, maximum)
+    return _rebuild(node, parts)
+
+
+def rotate(expression: Expression) -> Expression:
+    r"""Turn `(A B)*A` into `A(B A)*`, with any counter in place of the star.
+
+    Lists are written the first way, as in `(?:\S+\s+){0,99}\S+`, where the end of a word
+    does not tell whether another one must follow; the second way does.
+    """
+    return fold(expression, _rotate)
+
+
+def _rotate(node: Expression, parts: list[Expression]) -> Expression:
+    if not isinstance(node, Sequence):
+        return _rebuild(node, parts)
+    items = list(parts)
+    for at, part in enumerate(items[:-1]):
+        if (
+            isinstance(part, Repeat)
+            and isinstance(part.item, Sequence)
+            and part.item.items[0] == items[at + 1]
+        ):
+            first, *others = part.item.items
+            items[at] = first
+            items[at + 1] = repeat(sequence([*others, first]), part.minimum, part.maximum)
+    return sequence(items)

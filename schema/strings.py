@@ -1,0 +1,249 @@
+"""The string family of JSON Schema: length, pattern, format and excluded values as one language.
+
+A `StringLanguage` is a conjunction of assertions about a decoded string. `json_text` turns
+it into an expression over JSON text, by the cheapest exact means:
+
+1. nothing asserted: the rule `JSON_STRING`, any legal spelling of any string;
+2. only a length: a counted repetition of characters in any legal spelling;
+3. otherwise the language of the values (`values`), each character in its canonical spelling.
+
+The values of one pattern stay an expression, with its counters, if it reads its texts
+deterministically or is too large for an automaton; a length is worked into the counters
+where that is possible (`bounded.py`). All else is an automaton: patterns and formats are
+intersected, exclusions subtracted and lengths counted, within the limits of the contract.
+
+Errors carry no pointer; the caller knows the place in the schema and adds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from infernix.gbnf.errors import (
+    InvalidSchema,
+    LimitError,
+    RegexError,
+    RegexSyntaxError,
+    UnsatisfiableSchema,
+    UnsupportedSchema,
+)
+from infernix.gbnf.grammar import (
+    ANY_CHAR,
+    NOTHING,
+    Expression,
+    Literal,
+    RuleRef,
+    alternatives,
+    repeat,
+    sequence,
+)
+from infernix.gbnf.regex import ANY_TEXT, parse_search
+
+from . import automata
+from .bounded import bounded, text_lengths
+from .determinism import is_deterministic, rotate
+from .dfa import Alphabet, Dfa
+from .formats import format_expression
+from .json_text import JSON_CHAR, JSON_STRING, QUOTE, encode
+from .lengths import with_length
+from .names import all_but
+from .nfa import LazyNfa
+
+__all__ = [
+    "JSON_STRING",
+    "MAX_AUTOMATON_LENGTH",
+    "StringLanguage",
+    "checker",
+    "contains",
+    "disjoint",
+    "intersect",
+    "is_empty",
+    "json_text",
+    "values",
+]
+
+MAX_AUTOMATON_LENGTH = 8192
+"""The largest length bound that an automaton counts."""
+DIRECT_STATES = 512
+"""A single pattern becomes an automaton of at most this many states; a larger one keeps its counters."""
+CACHED_LANGUAGES = 1024
+
+
+@dataclass(frozen=True)
+class StringLanguage:
+    """The strings that satisfy all of these assertions.
+
+    Lengths count Unicode characters. `patterns` must match somewhere, `not_patterns`
+    nowhere (both in JSON Schema's reading); `formats` are names of `formats.FORMATS`;
+    `excluded` are exact strings that are not allowed.
+    """
+
+    min_length: int = 0
+    max_length: int | None = None
+    patterns: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ()
+    excluded: frozenset[str] = frozenset()
+    not_patterns: tuple[str, ...] = ()
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing is asserted."""
+        return self == StringLanguage()
+
+
+def intersect(first: StringLanguage, second: StringLanguage) -> StringLanguage:
+    """The strings of both languages."""
+    bounds = [bound for bound in (first.max_length, second.max_length) if bound is not None]
+    return StringLanguage(
+        max(first.min_length, second.min_length),
+        min(bounds, default=None),
+        _merge(first.patterns, second.patterns),
+        _merge(first.formats, second.formats),
+        first.excluded | second.excluded,
+        _merge(first.not_patterns, second.not_patterns),
+    )
+
+
+def _merge(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(first + second))
+
+
+def contains(language: StringLanguage, value: str) -> bool:
+    """Whether one string belongs to the language. For many strings use `checker`."""
+    return checker(language)(value)
+
+
+def checker(language: StringLanguage) -> Callable[[str], bool]:
+    """A test for members that reads each assertion by itself, without building automata.
+
+    Raises `InvalidSchema` or `UnsupportedSchema` for a pattern that cannot be used.
+    """
+    required = [LazyNfa(part) for part in _required_parts(language)]
+    forbidden = [LazyNfa(_search(pattern)) for pattern in language.not_patterns]
+    longest = language.max_length
+
+    def check(value: str) -> bool:
+        return (
+            language.min_length <= len(value)
+            and (longest is None or len(value) <= longest)
+            and value not in language.excluded
+            and all(part.accepts(value) for part in required)
+            and not any(part.accepts(value) for part in forbidden)
+        )
+
+    return check
+
+
+def is_empty(language: StringLanguage) -> bool:
+    """Whether no string belongs to the language.
+
+    Raises `InvalidSchema` for a broken pattern and `UnsupportedSchema` for one outside the
+    dialect or beyond the limits.
+    """
+    return text_lengths(values(language)) is None
+
+
+def disjoint(first: StringLanguage, second: StringLanguage) -> bool:
+    """Whether no string belongs to both languages. Raises as `is_empty`."""
+    return is_empty(intersect(first, second))
+
+
+def json_text(language: StringLanguage, raw: bool = False) -> Expression:
+    """The strings of the language as JSON text with their quotes, or with `raw` as they are.
+
+    A language without assertions is a reference to the rule `JSON_STRING`, which the caller
+    puts into the grammar. Raises `UnsatisfiableSchema` for an empty language, and
+    otherwise as `is_empty`; the errors have no pointer.
+    """
+    only_length = replace(language, min_length=0, max_length=None).is_free
+    if language.is_free and not raw:
+        return RuleRef(JSON_STRING.name)
+    if only_length and not raw and _bounds_agree(language):
+        return sequence([QUOTE, repeat(JSON_CHAR, language.min_length, language.max_length), QUOTE])
+    inner = values(language)
+    if text_lengths(inner) is None:
+        raise UnsatisfiableSchema("no string satisfies these assertions")
+    return inner if raw else sequence([QUOTE, encode(inner), QUOTE])
+
+
+def _bounds_agree(language: StringLanguage) -> bool:
+    return language.max_length is None or language.min_length <= language.max_length
+
+
+@lru_cache(CACHED_LANGUAGES)
+def values(language: StringLanguage) -> Expression:
+    """The strings of the language, decoded, as an expression; `NOTHING` for no strings at all."""
+    if not _bounds_agree(language):
+        return NOTHING
+    parts = _required_parts(language)
+    minimum, maximum = language.min_length, language.max_length
+    if not language.excluded and not language.not_patterns and len(parts) <= 1:
+        direct = bounded(parts[0], minimum, maximum) if parts else repeat(ANY_CHAR, minimum, maximum)
+        if direct is not None:
+            return _lower(direct)
+    if replace(language, excluded=frozenset()).is_free:
+        return all_but(language.excluded)
+    return _automaton(language).to_expression()
+
+
+def _lower(expression: Expression) -> Expression:
+    """One expression in the form that the matcher reads best."""
+    if text_lengths(expression) is None:
+        return NOTHING
+    rotated = rotate(expression)
+    if is_deterministic(rotated):
+        return rotated
+    try:
+        return automata.build(expression, Alphabet.of([expression]), DIRECT_STATES).to_expression()
+    except LimitError:
+        return rotated
+
+
+def _required_parts(language: StringLanguage) -> list[Expression]:
+    """The expressions that all must match; those that match everything are left out."""
+    found = [_search(pattern) for pattern in language.patterns]
+    found.extend(format_expression(name) for name in language.formats)
+    return [part for part in found if part != ANY_TEXT]
+
+
+@lru_cache(CACHED_LANGUAGES)
+def _search(pattern: str) -> Expression:
+    try:
+        return parse_search(pattern)
+    except RegexSyntaxError as error:
+        raise InvalidSchema(f"the pattern {pattern!r} is broken {error}") from error
+    except RegexError as error:
+        raise UnsupportedSchema(f"the pattern {pattern!r} cannot be enforced, {error}") from error
+
+
+def _automaton(language: StringLanguage) -> Dfa:
+    """All assertions together as one automaton, or `UnsupportedSchema` beyond the limits."""
+    required = _required_parts(language)
+    forbidden = [_search(pattern) for pattern in language.not_patterns]
+    if language.excluded:
+        forbidden.append(alternatives(Literal(text) for text in sorted(language.excluded)))
+    alphabet = Alphabet.of([*required, *forbidden])
+    try:
+        dfas = sorted((automata.build(part, alphabet) for part in required), key=lambda dfa: len(dfa.moves))
+        result = dfas[0] if dfas else automata.build(ANY_TEXT, alphabet)
+        for dfa in dfas[1:]:
+            result = automata.intersect(result, dfa)
+        for part in forbidden:
+            result = automata.difference(result, automata.build(part, alphabet))
+        return _count(result, language.min_length, language.max_length)
+    except LimitError as error:
+        raise UnsupportedSchema(f"this combination of string assertions is too large: {error}") from error
+
+
+def _count(dfa: Dfa, minimum: int, maximum: int | None) -> Dfa:
+    """Keep the length bounds; only those that the language does not keep by itself are counted."""
+    if dfa.is_empty:
+        return dfa
+    shortest, longest = dfa.lengths
+    minimum = minimum if shortest < minimum else 0
+    maximum = None if maximum is None or (longest is not None and longest <= maximum) else maximum
+    if max(minimum, maximum or 0) > MAX_AUTOMATON_LENGTH:
+        raise LimitError(f"a length bound of more than {MAX_AUTOMATON_LENGTH} beside other assertions")
+    return with_length(dfa, minimum, maximum)
