@@ -32,12 +32,18 @@ __all__ = ["COMPILE_SECONDS", "CompiledGrammar", "compile_grammar"]
 
 COMPILE_SECONDS = 10.0
 """Compiling a grammar may take so long."""
+BYTES_PER_EDGE, BYTES_PER_GRAMMAR = 200, 2000
+"""What an edge's share of the expressions, and a grammar's own objects, are taken to weigh."""
 
 
 class CompiledGrammar:
     """An immutable grammar, ready to match; any number of matchers may share it, in any threads."""
 
-    def __init__(self, grammar: Grammar, vocabulary: Vocabulary, store: Store, root: int, nullable: bool) -> None:
+    def __init__(
+        self, grammar: Grammar, vocabulary: Vocabulary, store: Store, root: int, nullable: bool, nbytes: int
+    ) -> None:
+        self.nbytes = nbytes
+        """An estimate of what keeping the grammar costs: its expressions and the table rows it added."""
         self.grammar = grammar
         self.vocabulary = vocabulary
         self.store = store
@@ -69,6 +75,7 @@ def replace_store(vocabulary: Vocabulary, full: Store, states: int, edges: int) 
     with _stores_lock:
         stores: dict[int, Store] = vars(vocabulary)["_stores"]
         if stores[full.features] is full:
+            full.replaced = True
             stores[full.features] = Store(
                 vocabulary, full.features, max(2 * states, len(full.tables.arrays["states"])),
                 max(2 * edges, len(full.tables.arrays["edges"])),
@@ -100,7 +107,7 @@ def compile_grammar(
             if not productive:
                 raise GrammarError("the grammar's language is empty: the root rule can never be completed")
             if linker.link(rules, components):
-                return CompiledGrammar(grammar, vocabulary, store, linker.numbers[0], nullable)
+                return CompiledGrammar(grammar, vocabulary, store, linker.numbers[0], nullable, linker.nbytes(rules))
         store = replace_store(vocabulary, store, len(linker.states), len(linker.edges))
 
 
@@ -210,6 +217,11 @@ class Linker:
                     self.edges.append((kind, operand, 0, base + target))  # type: ignore[arg-type]
             self.states.append((self.first_edge + first, len(self.edges) - first, flags, counter))
         spelling.finish(final)
+
+    def nbytes(self, rules: list[RuleAutomaton]) -> int:
+        """An estimate of the memory that the grammar's expressions and new table rows take."""
+        edges = sum(len(row) for automaton in rules for row in automaton.edges)
+        return BYTES_PER_EDGE * edges + 16 * (len(self.states) + len(self.edges)) + BYTES_PER_GRAMMAR
 
     def flush(self) -> bool:
         """Write the new rows into the tables and remember the rules. False if there is no room."""

@@ -83,6 +83,9 @@ Header = np.ndarray[Any, np.dtype[np.int64]]
 STEP, CLOSURE = 0, 1
 """The two worklists: completing an item may need a closure, which has its own."""
 
+NOT_ONE = 256
+"""What `only_byte` returns where no byte or several can follow."""
+
 _LOW_31 = 0x7FFFFFFF
 _ODD = 0x5BD1E995  # any odd 31-bit number with well-mixed bits
 
@@ -659,14 +662,14 @@ def advance_bytes(h: Header, number: int, text: np.ndarray, taken: np.ndarray) -
 
 @kernel
 def only_byte(h: Header, number: int) -> int:
-    """The one byte that can follow a set, -2 if there are none or several. FULL without room."""
+    """The one byte that can follow a set, NOT_ONE if there are none or several. FULL without room."""
     if expand(h, number) == FULL:
         return FULL
-    only = -2
+    only = NOT_ONE
     for byte in range(256):
         if moves(h)[number, byte] != DEAD:
-            if only >= 0:
-                return -2
+            if only != NOT_ONE:
+                return NOT_ONE
             only = byte
     return only
 

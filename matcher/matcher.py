@@ -25,10 +25,10 @@ from infernix.gbnf.errors import ConstraintDeadEnd, TokenRejected
 
 from .bitmask import as_row, unpack
 from .compile import CompiledGrammar
-from .earley import adopt, advance, advance_bytes, only_byte
+from .earley import NOT_ONE, adopt, advance, advance_bytes, only_byte
 from .mask import fill, mask_of, write_mask
 from .store import TERMINATED, Heap
-from .tables import DEAD, FIRST_SET, HAS_EXIT
+from .tables import DEAD, FIRST_SET, FULL, HAS_EXIT
 
 __all__ = ["MAX_ROLLBACK", "Matcher"]
 
@@ -86,9 +86,7 @@ class Matcher:
         """The same words as a read-only view, valid until the next call on this matcher."""
         mask = self.heap.mask_of.get(self.number)
         if mask is None:
-            with self.compiled.store.lock:
-                number = self.compiled.store.call(self, mask_of)
-                mask = self._remember_mask(number)
+            mask = self._mask()
         if type(mask) is int:
             if self._row is None:
                 self._row = np.zeros(self.compiled.vocabulary.words, dtype=np.uint32)
@@ -97,19 +95,36 @@ class Matcher:
             mask.flags.writeable = False
         return mask  # type: ignore[return-value]
 
+    def _mask(self) -> int | NDArray[np.uint32]:
+        """The current mask: a dense row, or the number of a sparse one."""
+        mask = self.heap.mask_of.get(self.number)
+        if mask is None:
+            with self.compiled.store.lock:
+                mask = self._remember_mask(self.compiled.store.call(self, mask_of))
+        return mask
+
     def _learn_mask(self, out: NDArray[np.uint32]) -> None:
         """Compute the current set's mask into `out` and remember it."""
         store = self.compiled.store
         with store.lock:
-            mask = store.call(self, fill, out)
+            heap = self.heap
+            mask = FULL if heap.retired else fill(heap.header, self.number, out)
+            if mask < 0:
+                mask = store.call(self, fill, out)
             self._remember_mask(mask)
 
     def _remember_mask(self, mask: int) -> int | NDArray[np.uint32]:
         heap = self.heap
         row = heap.arrays["masks"][mask]["row"]
         found: int | NDArray[np.uint32] = mask if row < 0 else heap.masks.views[row]
+        if row < 0 and heap.arrays["masks"][mask]["size"] == 0:
+            found = heap.mask_of[TERMINATED]
         heap.mask_of[self.number] = found
         return found
+
+    def is_dead_end(self) -> bool:
+        """Whether no token may come next although EOS was not accepted: the vocabulary cannot go on."""
+        return self.number != TERMINATED and self._mask() is self.heap.mask_of[TERMINATED]
 
     def allowed_token_ids(self) -> list[int]:
         """The ids that may come next, ascending. For debugging: masks are faster."""
@@ -141,11 +156,16 @@ class Matcher:
                 raise TokenRejected(f"token {token} ends the text, which is not complete", token)
             return TERMINATED
         with store.lock:
-            after = store.call(self, advance, token)
+            heap = self.heap
+            after = FULL if heap.retired else advance(heap.header, self.number, token)
+            if after == FULL:
+                after = store.call(self, advance, token)
+                heap = self.heap
             if after == DEAD:
                 raise TokenRejected(f"token {token} is not allowed here", token)
-            self.heap.after[self.number * self._size + token] = after
-        self._forget()
+            heap.after[self.number * self._size + token] = after
+        if len(self._history) > 2 * MAX_ROLLBACK:
+            self._forget()
         return after
 
     def accept_bytes(self, data: bytes) -> None:
@@ -169,7 +189,8 @@ class Matcher:
             raise TokenRejected(f"byte 0x{data[offset]:02x} at offset {offset} is not allowed here", offset=offset)
         self.number = after
         self._history.append(after)
-        self._forget()
+        if len(self._history) > 2 * MAX_ROLLBACK:
+            self._forget()
 
     def can_end(self) -> bool:
         """Whether the text so far is in the language."""
@@ -194,7 +215,7 @@ class Matcher:
             try:
                 while len(forced) < limit and self.number != TERMINATED and not self.can_end():
                     byte = store.call(self, only_byte)
-                    if byte < 0:
+                    if byte == NOT_ONE:
                         break
                     forced.append(byte)
                     self.accept_bytes(bytes([byte]))
@@ -237,11 +258,10 @@ class Matcher:
         self._history, self._forgotten = fresh._history, 0
 
     def _forget(self) -> None:
-        """Drop the oldest positions once twice as many as promised are remembered."""
-        if len(self._history) > 2 * MAX_ROLLBACK:
-            drop = len(self._history) - MAX_ROLLBACK
-            del self._history[:drop]
-            self._forgotten += drop
+        """Drop the oldest positions; called when twice as many as promised are remembered."""
+        drop = len(self._history) - MAX_ROLLBACK
+        del self._history[:drop]
+        self._forgotten += drop
 
     # --- moving to another heap
 

@@ -192,6 +192,8 @@ class Store:
     def __init__(self, vocabulary: Vocabulary, features: int = 0, states: int = STATES, edges: int = EDGES) -> None:
         self.lock = threading.RLock()
         self.features = features
+        self.replaced = False
+        """Whether the vocabulary has a newer store, because the tables of this one are full."""
         self.set_limit = SETS
         self.words = vocabulary.words
         self.size = vocabulary.size

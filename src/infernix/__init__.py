@@ -23,6 +23,8 @@ if TYPE_CHECKING:
         VocabularyError,
     )
     from infernix.matcher.compile import CompiledGrammar, compile_grammar
+    from infernix.matcher.cache import GrammarCompiler
+    from infernix.matcher.lookahead import lookahead_masks
     from infernix.matcher.matcher import Matcher
     from infernix.matcher.sources import (
         compile_choice,
@@ -50,6 +52,8 @@ _HOME = {
         "VocabularyError",
     ),
     "infernix.matcher.compile": ("CompiledGrammar", "compile_grammar"),
+    "infernix.matcher.cache": ("GrammarCompiler",),
+    "infernix.matcher.lookahead": ("lookahead_masks",),
     "infernix.matcher.matcher": ("Matcher",),
     "infernix.matcher.sources": (
         "compile_choice",
@@ -67,6 +71,7 @@ __all__ = [
     "ChoiceError",
     "CompiledGrammar",
     "ConstraintDeadEnd",
+    "GrammarCompiler",
     "GrammarError",
     "IntegrityError",
     "InvalidSchema",
@@ -86,6 +91,7 @@ __all__ = [
     "compile_json_object",
     "compile_json_schema",
     "compile_regex",
+    "lookahead_masks",
 ]
 
 

@@ -1,0 +1,185 @@
+"""The compile cache of one vocabulary: compile once, share, stay within a budget.
+
+The key is the kind of the constraint, its source and the framing around it; nothing is
+parsed or converted for a hit. Concurrent requests for one key share one build; different
+keys build at the same time, but at most two. Failures are remembered like results. What is
+kept is bounded in bytes, least recently used first out; a grammar in use outlives eviction.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from infernix.gbnf.errors import RequestError
+
+from . import sources
+from .compile import CompiledGrammar
+from .vocabulary import Vocabulary
+
+__all__ = ["DEFAULT_CACHE_BYTES", "CacheOutcome", "CompileCache", "GrammarCompiler"]
+
+DEFAULT_CACHE_BYTES = 256 << 20
+"""The default of `grammar_cache_bytes`."""
+COLD_COMPILES = 2
+"""Builds that may run at the same time."""
+FAILURE_BYTES = 1024
+"""What a remembered failure counts as."""
+
+
+class CacheOutcome(StrEnum):
+    """How a grammar was obtained: kept from before, built now, or built by another request meanwhile."""
+
+    HIT = "hit"
+    BUILT = "built"
+    WAITED = "waited"
+
+
+@dataclass
+class _Entry:
+    """One key: `done` is set once `grammar` or `failure` is known."""
+
+    done: threading.Event = field(default_factory=threading.Event)
+    grammar: CompiledGrammar | None = None
+    failure: BaseException | None = None
+    nbytes: int = 0
+
+    def result(self) -> CompiledGrammar:
+        """The grammar, or the failure raised anew."""
+        if self.grammar is None:
+            assert self.failure is not None
+            # A fresh traceback for each caller: one exception object must not collect them all.
+            raise self.failure.with_traceback(None)
+        return self.grammar
+
+
+class CompileCache:
+    """A bounded, thread-safe map from keys to compiled grammars."""
+
+    def __init__(self, budget: int = DEFAULT_CACHE_BYTES) -> None:
+        self.budget = budget
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
+        self._cold = threading.BoundedSemaphore(COLD_COMPILES)
+        self._nbytes = 0
+
+    def get(self, key: Hashable, build: Callable[[], CompiledGrammar]) -> tuple[CompiledGrammar, CacheOutcome]:
+        """The grammar of `key`, from `build` if it is not known. Raises what `build` raised.
+
+        Only request errors are remembered; anything else is forgotten, so that the next
+        request tries again.
+        """
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None:
+                entry = self._entries[key] = _Entry()
+                outcome = CacheOutcome.BUILT
+            else:
+                self._entries.move_to_end(key)
+                outcome = CacheOutcome.HIT if entry.done.is_set() else CacheOutcome.WAITED
+        if outcome is CacheOutcome.BUILT:
+            self._build(key, entry, build)
+        else:
+            entry.done.wait()
+        return entry.result(), outcome
+
+    def _build(self, key: Hashable, entry: _Entry, build: Callable[[], CompiledGrammar]) -> None:
+        try:
+            with self._cold:
+                entry.grammar = build()
+            entry.nbytes = entry.grammar.nbytes
+        except RequestError as failure:
+            entry.failure = failure
+            entry.nbytes = FAILURE_BYTES
+        except BaseException as failure:
+            entry.failure = failure
+            with self._lock:
+                del self._entries[key]
+            entry.done.set()
+            raise
+        with self._lock:
+            self._nbytes += entry.nbytes
+            self._evict()
+        entry.done.set()
+
+    def _evict(self) -> None:
+        """Drop the least recently used results until the rest fits. The caller holds the lock.
+
+        Grammars of a store that has been replaced go first: they would keep all of it alive.
+        """
+        for key, entry in list(self._entries.items()):
+            if entry.grammar is not None and entry.grammar.store.replaced:
+                self._drop(key, entry)
+        for key, entry in list(self._entries.items()):
+            if self._nbytes <= self.budget:
+                return
+            if entry.nbytes:
+                self._drop(key, entry)
+
+    def _drop(self, key: Hashable, entry: _Entry) -> None:
+        del self._entries[key]
+        self._nbytes -= entry.nbytes
+
+    def clear(self) -> None:
+        """Forget every result; builds in progress go on."""
+        with self._lock:
+            for key, entry in list(self._entries.items()):
+                if entry.nbytes:
+                    self._drop(key, entry)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is kept."""
+        return self._nbytes
+
+
+class GrammarCompiler:
+    """The source languages over one vocabulary, through a compile cache.
+
+    Every method returns the compiled grammar and how it was obtained, and raises what the
+    function of the same name in `infernix` raises. `framing` names the model framing that a
+    caller builds around the grammar; it is part of the key.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, grammar_cache_bytes: int = DEFAULT_CACHE_BYTES) -> None:
+        self.vocabulary = vocabulary
+        self.cache = CompileCache(grammar_cache_bytes)
+
+    def gbnf(self, text: str, *, dialect: Any = "xgrammar", framing: Hashable = None) -> tuple[CompiledGrammar, CacheOutcome]:
+        """GBNF text with the entry rule `root`."""
+        return self.cache.get(
+            ("gbnf", dialect, text, framing), lambda: sources.compile_gbnf(text, self.vocabulary, dialect=dialect)
+        )
+
+    def regex(self, pattern: str, *, framing: Hashable = None) -> tuple[CompiledGrammar, CacheOutcome]:
+        """A regular expression for the whole text."""
+        return self.cache.get(("regex", pattern, framing), lambda: sources.compile_regex(pattern, self.vocabulary))
+
+    def choice(self, choices: Iterable[str], *, framing: Hashable = None) -> tuple[CompiledGrammar, CacheOutcome]:
+        """A finite list of texts; their order does not matter."""
+        texts = list(choices)
+        return self.cache.get(
+            ("choice", frozenset(texts), framing), lambda: sources.compile_choice(texts, self.vocabulary)
+        )
+
+    def json_object(self, *, layout: Any = "free", framing: Hashable = None) -> tuple[CompiledGrammar, CacheOutcome]:
+        """Any JSON object."""
+        return self.cache.get(
+            ("json_object", layout, framing), lambda: sources.compile_json_object(self.vocabulary, layout=layout)
+        )
+
+    def json_schema(
+        self, schema: str, *, layout: Any = "free", framing: Hashable = None
+    ) -> tuple[CompiledGrammar, CacheOutcome]:
+        """A JSON Schema as JSON text, whose order of properties is part of the identity."""
+        return self.cache.get(
+            ("json_schema", layout, schema, framing),
+            lambda: sources.compile_json_schema(schema, self.vocabulary, layout=layout),
+        )
