@@ -100,7 +100,7 @@ class Callbacks:
 
     def STRING(self, token: Token) -> Literal:  # noqa: N802
         """`"..."`."""
-        text = string_text(_spelling(token), self._escapes)
+        text = string_text(_spelling(token), self._escapes) if "\\" in token else token[1:-1]
         return Literal(text) if text else EMPTY
 
     def CLASS(self, token: Token) -> CharClass:  # noqa: N802

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 from typing import TypeVar
 
 __all__ = [
@@ -213,13 +214,16 @@ def char_class(ranges: Iterable[tuple[int, int]], negated: bool = False) -> Char
 
 def sequence(items: Iterable[Expression]) -> Expression:
     """The concatenation in normal form: flat, adjacent literals joined, empty ones dropped."""
+    parts = [part for item in items for part in (item.items if isinstance(item, Sequence) else (item,))]
     flat: list[Expression] = []
-    for item in items:
-        for part in item.items if isinstance(item, Sequence) else (item,):
-            if isinstance(part, Literal) and flat and isinstance(flat[-1], Literal):
-                flat[-1] = Literal(flat[-1].text + part.text)
-            elif part != EMPTY:
-                flat.append(part)
+    # Literals are joined a run at a time: one by one would copy the text quadratically often.
+    for kind, run in groupby(parts, key=type):
+        if kind is Literal:
+            text = "".join(part.text for part in run if isinstance(part, Literal))
+            if text:
+                flat.append(Literal(text))
+        else:
+            flat.extend(run)
     if len(flat) > 1:
         return Sequence(tuple(flat))
     return flat[0] if flat else EMPTY

@@ -32,9 +32,9 @@ __all__ = ["MAX_NESTING", "MAX_TOKENS", "parse_gbnf"]
 
 MAX_NESTING = 1000
 """How deep parentheses may nest, and how many quantifiers may be stacked on one element."""
-MAX_TOKENS = 250_000
-"""How many names, strings, classes, numbers and signs a text may have: about 1 MB of dense grammar,
-three seconds of parsing."""
+MAX_TOKENS = 200_000
+"""How many names, strings, classes, numbers and signs a text may have: about 1 MB of dense grammar and
+a few seconds of parsing."""
 _SUGGESTIONS_FROM = 1000
 
 TokenId = Callable[[str], int | None]
@@ -95,6 +95,7 @@ class _TokenLoop:
             "TOKEN_TEXT": lambda token: resolve_token_text(token, self._token_id),
             "_NEWLINE": self._line_end,
             "QUANTIFIER": self._quantifier,
+            "LBRACE": self._quantifier,
         }
 
     def run(self) -> list[Rule]:
@@ -160,7 +161,7 @@ class _TokenLoop:
         return token
 
     def _quantifier(self, token: Token) -> Token:
-        repeated = self._previous is not None and self._previous.type == "QUANTIFIER"
+        repeated = self._previous is not None and self._previous.type in ("QUANTIFIER", "RBRACE")
         self._stacked = self._stacked + 1 if repeated else 1
         if self._stacked > MAX_NESTING:
             raise at(token, f"more than {MAX_NESTING} quantifiers are stacked here")
