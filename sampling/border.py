@@ -23,7 +23,11 @@ __all__ = [
     "SampleCall",
     "accept_batch",
     "accept_rows",
+    "as_tokens",
     "check_drafts",
+    "mask_arrays",
+    "needs_counts",
+    "proposal_arrays",
     "sample_batch",
     "sample_rows",
     "vocabulary_width",
@@ -112,7 +116,7 @@ def _logits(logits: Any, dimensions: int) -> npt.NDArray[np.float32]:
     return np.ascontiguousarray(array, np.float32)
 
 
-def _mask_arrays(masks: Any, batch: int, positions: int, vocab_size: int) -> tuple[Any, Any]:
+def mask_arrays(masks: Any, batch: int, positions: int, vocab_size: int) -> tuple[Any, Any]:
     """(mask_index, mask_words) from whatever the caller passed."""
     width = words_for(vocab_size)
     if masks is None:
@@ -137,11 +141,16 @@ def _mask_arrays(masks: Any, batch: int, positions: int, vocab_size: int) -> tup
     return index, words
 
 
-def _counts(counts: Any, rows: npt.NDArray[np.void], vocab_size: int) -> npt.NDArray[np.int32]:
+def needs_counts(rows: npt.NDArray[np.void], counts: Any) -> bool:
+    """Whether a row has penalties; then there must be counts."""
     needed = bool(np.any(rows["presence_penalty"]) or np.any(rows["frequency_penalty"]))
-    if counts is None or not needed:
-        if needed:
-            raise ParameterError("a row has penalties, so the token counts are needed", "counts")
+    if needed and counts is None:
+        raise ParameterError("a row has penalties, so the token counts are needed", "counts")
+    return needed
+
+
+def _counts(counts: Any, rows: npt.NDArray[np.void], vocab_size: int) -> npt.NDArray[np.int32]:
+    if not needs_counts(rows, counts):
         return np.zeros((len(rows), 0), np.int32)
     array = np.asarray(counts)
     if array.dtype.kind not in "iu" or array.ndim != 2 or array.shape[0] != len(rows):
@@ -157,7 +166,7 @@ def sample_batch(call: SampleCall) -> cpu.Batch:
     batch = len(logits)
     size = vocabulary_width(call.vocab_size, call.masks, logits.shape[1])
     rows = sample_rows(call, batch)
-    index, words = _mask_arrays(call.masks, batch, 1, size)
+    index, words = mask_arrays(call.masks, batch, 1, size)
     return cpu.Batch(logits[:, None, :], _counts(call.counts, rows, size), index, words, rows, size)
 
 
@@ -169,10 +178,10 @@ def accept_batch(call: AcceptCall) -> tuple[cpu.Batch, cpu.Drafts]:
     drafts = np.asarray(call.drafts)
     check_drafts(drafts.shape, drafts.dtype.kind in "iu", batch, positions)
     rows = accept_rows(call, batch, positions - 1)
-    index, words = _mask_arrays(call.masks, batch, positions, size)
-    q_ids, q_shares = _proposals(call.proposals, batch, positions - 1)
+    index, words = mask_arrays(call.masks, batch, positions, size)
+    q_ids, q_shares = proposal_arrays(call.proposals, batch, positions - 1)
     table = cpu.Batch(logits, _counts(call.counts, rows, size), index, words, rows, size)
-    return table, cpu.Drafts(_as_tokens(drafts), q_ids, q_shares)
+    return table, cpu.Drafts(as_tokens(drafts), q_ids, q_shares)
 
 
 def sample_rows(call: SampleCall, batch: int) -> npt.NDArray[np.void]:
@@ -201,13 +210,14 @@ def check_drafts(shape: Sequence[int], integral: bool, batch: int, positions: in
         raise ParameterError(f"at most {MAX_DRAFTS} drafts a round, got {positions - 1}", "drafts")
 
 
-def _as_tokens(tokens: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+def as_tokens(tokens: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
     """Draft ids as int32. What does not fit is no token; -1 says so and is always rejected."""
     limits = np.iinfo(np.int32)
     return np.where((tokens < 0) | (tokens > limits.max), -1, tokens).astype(np.int32)
 
 
-def _proposals(proposals: Proposals | None, batch: int, drafts: int) -> tuple[Any, Any]:
+def proposal_arrays(proposals: Proposals | None, batch: int, drafts: int) -> tuple[Any, Any]:
+    """(q_ids, q_shares), int32 and float32 [B, K, 16], or [B, K, 0] for one-hot drafts."""
     if proposals is None:
         return np.zeros((batch, drafts, 0), np.int32), np.zeros((batch, drafts, 0), np.float32)
     shape = (batch, drafts, PROPOSAL_WIDTH)
@@ -219,4 +229,4 @@ def _proposals(proposals: Proposals | None, batch: int, drafts: int) -> tuple[An
         raise ParameterError(
             f"expected integers and float32, got {ids.dtype} and {shares.dtype}", "proposals"
         )
-    return _as_tokens(ids), np.ascontiguousarray(shares)
+    return as_tokens(ids), np.ascontiguousarray(shares)

@@ -158,6 +158,29 @@ def adversarial(vocab_size: int = 100, width: int = 128, rows: int = 26) -> Iter
     )
 
 
+def mixture(cases: list[SampleCase], rows_each: int = 1) -> SampleCase:
+    """A few rows of every case as one batch: constrained and free, good and bad rows side by side."""
+    rows = [
+        (case, (number * 5 + i * 3) % len(case.logits))
+        for number, case in enumerate(cases)
+        for i in range(rows_each)
+    ]
+    return SampleCase(
+        "mixture",
+        np.stack([case.logits[row] for case, row in rows]),
+        [case.params[row] for case, row in rows],
+        [case.words[row] for case, row in rows],
+        cases[0].vocab_size,
+        np.stack([case.counts[row] for case, row in rows if case.counts is not None]),
+        np.array([case.positions[row] for case, row in rows]),
+    )
+
+
+def greedily(case: Any) -> Any:
+    """The same case with every temperature 0."""
+    return replace(case, params=[replace(params, temperature=0.0) for params in case.params])
+
+
 @dataclass
 class AcceptCase:
     """One round for a batch; `words[row]` is uint32[K + 1, W] or None."""
