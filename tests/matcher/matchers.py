@@ -39,7 +39,7 @@ every_fast_matcher = pytest.mark.parametrize(
 
 def mask(matcher: Any, size: int) -> Words:
     """The matcher's mask, written over a row full of ones, so that a bit left alone shows."""
-    row = allocate(1, size)[0]
+    row: Words = allocate(1, size)[0]
     row[:] = 0xFFFFFFFF
     matcher.fill_mask(row)
     return row
@@ -47,7 +47,7 @@ def mask(matcher: Any, size: int) -> Words:
 
 def allowed(matcher: Any, size: int) -> list[int]:
     """The ids in the matcher's mask; a bit past the domain is an error."""
-    return unpack(mask(matcher, size), size).tolist()
+    return [int(token_id) for token_id in unpack(mask(matcher, size), size)]
 
 
 def state(matcher: Any, size: int) -> tuple[list[int], bool, bool]:
