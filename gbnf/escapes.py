@@ -91,7 +91,7 @@ def string_text(spelling: Spelling, escapes: Escapes) -> str:
     offset = 1
     while (backslash := text.find("\\", offset, end)) >= 0:
         pieces.append(text[offset:backslash])
-        char, offset = _escape(spelling, backslash, escapes, escapes.in_string)
+        char, offset = _escape(spelling, backslash, escapes, in_class=False)
         pieces.append(char)
     pieces.append(text[offset:end])
     return "".join(pieces)
@@ -132,7 +132,7 @@ def _members(spelling: Spelling, escapes: Escapes, start: int) -> list[_Member]:
     while offset < end:
         begin = offset
         if text[offset] == "\\":
-            char, offset = _escape(spelling, offset, escapes, escapes.in_class)
+            char, offset = _escape(spelling, offset, escapes, in_class=True)
             members.append((char, False, begin))
         else:
             offset += 1
@@ -145,13 +145,14 @@ def _end(spelling: Spelling, members: list[_Member], index: int) -> int:
     return members[index][2] if index < len(members) else len(spelling.text) - 1
 
 
-def _escape(spelling: Spelling, offset: int, escapes: Escapes, simple: Mapping[str, str]) -> tuple[str, int]:
+def _escape(spelling: Spelling, offset: int, escapes: Escapes, in_class: bool) -> tuple[str, int]:
     """The character of the escape whose backslash is at `offset`, and the offset after it."""
     letter = spelling.text[offset + 1]
+    simple = escapes.in_class if in_class else escapes.in_string
     if letter in simple:
         return simple[letter], offset + 2
     if letter not in escapes.numeric:
-        raise spelling.error(offset, _unknown(letter, escapes, in_class=simple is not escapes.in_string))
+        raise spelling.error(offset, _unknown(letter, escapes, in_class))
     count = escapes.numeric[letter]
     digits = _DIGITS[count].match(spelling.text, offset + 2)
     if digits is None:

@@ -27,9 +27,12 @@ __all__ = ["Situation", "unexpected_character", "unexpected_token"]
 _END = "$END"
 _QUANTIFIERS = frozenset({"QUANTIFIER", "LBRACE"})
 _ALTERNATIVE_ENDS = frozenset({"VBAR", "RPAR", "RULE_NAME", "_ANNOTATION", "_NEWLINE", _END})
+_ALTERNATIVE_BEGINNINGS = frozenset({"_DEFINES", "VBAR", "LPAR", "_ANNOTATION"})
 _BOUNDS = "bounds are written {n}, {n,} or {n,m}"
 _NEEDS_IDS = "this needs token ids in parentheses, such as Token(1, 2)"
 _ANNOTATION_LAST = "the annotation (= ...) can only be the last thing in a rule, outside parentheses"
+_NAME_FIRST = "a rule's name must be the first thing on its line"
+_NO_ELEMENT = 'expected an element before the next rule: write "" for the empty string'
 _TRIVIA = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
 
 
@@ -74,8 +77,12 @@ class Situation:
 
 def unexpected_token(here: Situation, token: Token) -> GrammarError:
     """The error for a token, or the end of the text, that cannot stand where it is."""
-    if token.type in (_END, "RULE_NAME") and here.opened is not None:
+    if here.lacks_ids:
+        return _at(here, here.previous or token, _NEEDS_IDS)
+    if here.opened is not None and (token.type in (_END, "RULE_NAME") or _next_rule(here, token)):
         return _at(here, here.opened, "this parenthesis is never closed")
+    if token.type == "_DEFINES" and here.before == "NAME" and here.previous is not None:
+        return _at(here, here.previous, _NAME_FIRST if not _next_rule(here, token) else _NO_ELEMENT)
     if token.type == _END:
         return _unexpected_end(here)
     if here.before == "RULE_NAME" and "_DEFINES" in here.expected:
@@ -83,8 +90,8 @@ def unexpected_token(here: Situation, token: Token) -> GrammarError:
     if token.type == "NAME" and here.between_rules and here.before != "RPAR":
         trivia = _TRIVIA.match(here.source.text, token.end_pos or 0)
         return _undefined(here, token, trivia.end() if trivia else 0)
-    if here.lacks_ids:
-        return _at(here, here.previous or token, _NEEDS_IDS)
+    if token.type == "OPTIONS" and "CLASS" in here.expected:
+        return unexpected_character(here, token.start_pos or 0, "xgrammar")
     message = _number_message(here) or _element_message(here, token) or _rule_message(here, token)
     return _at(here, token, message or f"unexpected {_shown(token)}")
 
@@ -129,12 +136,20 @@ def _unexpected_end(here: Situation) -> GrammarError:
         return here.source.error("the grammar is empty: expected a rule, `name ::= ...`", 1, 1)
     message = _number_message(here)
     if message is None and here.at_element:
-        message = 'expected an element before the end of the grammar: write "" for the empty string'
+        message = _NO_ELEMENT.replace("next rule", "end of the grammar")
     if message is None and "_DEFINES" in here.expected:
         message = f"expected `::=` after the rule name `{clip(last)}`"
     return here.source.error(
         message or "the grammar ends too early", last.end_line or 1, last.end_column or 1
     )
+
+
+def _next_rule(here: Situation, token: Token) -> bool:
+    """`name ::=` on a new line, where the name was taken for an element."""
+    if token.type != "_DEFINES" or here.before != "NAME" or here.previous is None:
+        return False
+    start = here.previous.start_pos or 0
+    return not here.source.text[here.source.text.rfind("\n", 0, start) + 1 : start].strip(" \t")
 
 
 def _undefined(here: Situation, name: Token, offset: int) -> GrammarError:
@@ -161,13 +176,8 @@ def _number_message(here: Situation) -> str | None:
 def _element_message(here: Situation, token: Token) -> str | None:
     """What is wrong where elements, quantifiers and `|` can stand."""
     if here.at_element and token.type in _ALTERNATIVE_ENDS:
-        what = (
-            "the rule has no body"
-            if here.before == "_DEFINES" and token.type == "RULE_NAME"
-            else "an alternative is empty"
-        )
-        return f'{what}: write "" for the empty string'
-    if token.type in _QUANTIFIERS and (here.at_element or here.between_rules):
+        return 'an alternative is empty: write "" for the empty string'
+    if token.type in _QUANTIFIERS and here.before in _ALTERNATIVE_BEGINNINGS:
         return f"nothing stands before {_shown(token)} that it could repeat"
     if here.after_element and token.type in _QUANTIFIERS:
         return "an element takes one quantifier: put it in parentheses to repeat it again"
@@ -175,7 +185,7 @@ def _element_message(here: Situation, token: Token) -> str | None:
         return "this `)` closes no parenthesis"
     if token.type == "_ANNOTATION":
         return _ANNOTATION_LAST
-    if token.type == "INTEGER":
+    if token.type == "INTEGER" and (here.at_element or here.after_element):
         return "a number cannot stand here: names begin with a letter, counts are written {n}"
     return None
 
@@ -183,8 +193,6 @@ def _element_message(here: Situation, token: Token) -> str | None:
 def _rule_message(here: Situation, token: Token) -> str | None:
     """What is wrong between rules."""
     if token.type == "_DEFINES":
-        if here.before == "NAME":
-            return "the rule's name must be the first thing on its line"
         return "`::=` must follow the name of a rule"
     if here.before == "_NEWLINE" and here.between_rules:
         return f"a rule ends with its line: put {_shown(token)} on the line before, or use parentheses"
