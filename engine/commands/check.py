@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from infernix.gbnf.errors import TokenRejected
+from infernix.gbnf.grammar import TokenSet, walk
 
 from .console import CommandError, ExitCode, reporting
 from .constraint import (
@@ -78,6 +79,9 @@ def _check_bytes(constraint: Constraint, data: bytes) -> int:
     from infernix.matcher.vocabulary import Vocabulary
 
     vocabulary = Vocabulary.byte_level()
+    grammar = constraint.grammar(vocabulary)
+    if any(isinstance(node, TokenSet) for rule in grammar.rules for node in walk(rule.body)):
+        raise CommandError(f"{constraint.origin} speaks of token ids: say whose with --model")
     matcher = constraint.matcher(vocabulary)
     try:
         matcher.accept_bytes(data)

@@ -20,6 +20,8 @@ from infernix.gbnf.errors import GrammarError, RegexError, RequestError
 
 __all__ = ["CommandError", "ExitCode", "located", "note", "reporting", "write_text"]
 
+DEBUG_VARIABLE = "INFERNIX_DEBUG"
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -30,6 +32,7 @@ class ExitCode:
     UNFINISHED = 1
     ERROR = 2
     REJECTED = 3
+    INTERNAL = 70  # EX_SOFTWARE of sysexits.h
     INTERRUPTED = 130  # 128 + SIGINT
     CLOSED_OUTPUT = 141  # 128 + SIGPIPE
 
@@ -81,6 +84,15 @@ def reporting(command: Command) -> Command:
         except KeyboardInterrupt:
             note("interrupted")
             raise typer.Exit(ExitCode.INTERRUPTED) from None
+        except (typer.Exit, typer.BadParameter):
+            raise
+        except Exception as error:
+            if os.environ.get(DEBUG_VARIABLE):
+                raise
+            note(
+                f"internal error: {type(error).__name__}: {error} (set {DEBUG_VARIABLE}=1 for the traceback)"
+            )
+            raise typer.Exit(ExitCode.INTERNAL) from None
 
     return wrapped  # type: ignore[return-value]
 

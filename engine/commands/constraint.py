@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .console import CommandError, located
-from .files import read_text
+from .files import read_source
 
 if TYPE_CHECKING:
-    from infernix.matcher.compile import CompiledGrammar
+    from infernix.gbnf.grammar import Grammar
     from infernix.matcher.matcher import Matcher
     from infernix.matcher.vocabulary import Vocabulary
 
@@ -77,17 +76,23 @@ RootOption = Annotated[
 
 @dataclass(frozen=True)
 class Constraint:
-    """A constraint as stated: where it came from, and how it compiles for a vocabulary."""
+    """A constraint as stated: where it came from, and how it becomes a grammar for a vocabulary."""
 
     origin: str
-    build: Callable[[Vocabulary], CompiledGrammar]
+    read: Callable[[Vocabulary], Grammar]
+
+    def grammar(self, vocabulary: Vocabulary) -> Grammar:
+        """The grammar; a CommandError names the file or option at fault."""
+        with located(self.origin):
+            return self.read(vocabulary)
 
     def matcher(self, vocabulary: Vocabulary) -> Matcher:
         """Compile, and start matching; a CommandError names the file or option at fault."""
-        from infernix.matcher.matcher import Matcher
+        from infernix import Matcher, compile_grammar
 
+        grammar = self.grammar(vocabulary)
         with located(self.origin):
-            return Matcher(self.build(vocabulary))
+            return Matcher(compile_grammar(grammar, vocabulary))
 
 
 def chosen_constraint(
@@ -103,34 +108,76 @@ def chosen_constraint(
 
     Raises CommandError for two of them at once, InputError for an unreadable file.
     """
-    import infernix
-
     stated: dict[str, Callable[[], Constraint]] = {}
     if grammar_file is not None:
-        stated["--grammar-file"] = lambda: _grammar_text(grammar_file, dialect, root)
+        stated["--grammar-file"] = lambda: _from_gbnf(grammar_file, dialect, root)
     if schema_file is not None:
-        stated["--json-schema-file"] = lambda: _schema_text(schema_file)
+        stated["--json-schema-file"] = lambda: _from_schema(schema_file)
     if json_object:
-        stated["--json-object"] = lambda: Constraint("--json-object", infernix.compile_json_object)
+        stated["--json-object"] = _from_nothing
     if regex is not None:
-        stated["--regex"] = lambda: Constraint("--regex", partial(infernix.compile_regex, regex))
+        stated["--regex"] = lambda: _from_regex(regex)
     if choices:
-        stated["--choice"] = lambda: Constraint("--choice", partial(infernix.compile_choice, choices))
+        stated["--choice"] = lambda: _from_choices(choices)
     if len(stated) > 1:
         raise CommandError(f"{' and '.join(stated)} exclude each other: give one")
     return next(iter(stated.values()))() if stated else None
 
 
-def _grammar_text(path: Path, dialect: Dialect, root: str) -> Constraint:
-    import infernix
+def _from_gbnf(path: Path, dialect: Dialect, root: str) -> Constraint:
+    source = read_source(path)
 
-    text = read_text(path)
-    return Constraint(
-        str(path), lambda vocab: infernix.compile_gbnf(text, vocab, root=root, dialect=dialect.value)
-    )
+    def read(vocabulary: Vocabulary) -> Grammar:
+        from infernix.gbnf.checks import check
+        from infernix.gbnf.parser import parse_gbnf
+
+        ids: dict[bytes, int] = {}
+
+        def token_id(spelling: str) -> int | None:
+            if not ids:
+                ids.update((vocabulary.token_bytes(token), token) for token in range(vocabulary.size))
+            return ids.get(spelling.encode())
+
+        grammar = parse_gbnf(source, root=root, dialect=dialect.value, token_id=token_id)
+        check(grammar)
+        return grammar
+
+    return Constraint(str(path), read)
 
 
-def _schema_text(path: Path) -> Constraint:
-    import infernix
+def _from_schema(path: Path) -> Constraint:
+    source = read_source(path)
 
-    return Constraint(str(path), partial(infernix.compile_json_schema, read_text(path)))
+    def read(_: Vocabulary) -> Grammar:
+        from infernix.schema import schema_grammar
+
+        return schema_grammar(source)
+
+    return Constraint(str(path), read)
+
+
+def _from_nothing() -> Constraint:
+    def read(_: Vocabulary) -> Grammar:
+        from infernix.schema import json_object_grammar
+
+        return json_object_grammar("free")
+
+    return Constraint("--json-object", read)
+
+
+def _from_regex(pattern: str) -> Constraint:
+    def read(_: Vocabulary) -> Grammar:
+        from infernix.gbnf.regex import regex_grammar
+
+        return regex_grammar(pattern)
+
+    return Constraint("--regex", read)
+
+
+def _from_choices(choices: list[str]) -> Constraint:
+    def read(_: Vocabulary) -> Grammar:
+        from infernix.gbnf.choice import choice_grammar
+
+        return choice_grammar(choices)
+
+    return Constraint("--choice", read)

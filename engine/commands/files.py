@@ -1,4 +1,4 @@
-"""Reading what the user points at: text files and standard input, with bounds and clear refusals."""
+"""Reading what the user points at: files and standard input, with bounds and clear refusals."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 from ..errors import InputError
 
-__all__ = ["read_stdin", "read_text"]
+__all__ = ["read_source", "read_stdin"]
 
 MAX_SOURCE_BYTES = 64 << 20
 """The largest grammar, schema or text that is read at all."""
 
 
-def read_text(path: Path) -> str:
-    """The text of a UTF-8 file. Raises InputError with the byte at fault."""
+def read_source(path: Path) -> bytes:
+    """The bytes of a grammar or schema file; its parser locates what is not UTF-8. Raises InputError."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_SOURCE_BYTES + 1)
@@ -22,13 +22,7 @@ def read_text(path: Path) -> str:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     if len(data) > MAX_SOURCE_BYTES:
         raise InputError(f"{path} is larger than {MAX_SOURCE_BYTES >> 20} MiB")
-    try:
-        return data.decode("utf-8-sig")  # a byte order mark is not part of the text
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{path}:{line}: not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}"
-        ) from None
+    return data
 
 
 def read_stdin() -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,7 +26,7 @@ from .files import read_stdin
 if TYPE_CHECKING:
     from infernix.sampling.params import SamplingParams
 
-    from ..generate import Result
+    from ..generate import Result, Timings
     from ..models.load import LanguageModel
 
 __all__ = ["generate"]
@@ -193,12 +192,19 @@ def summary(result: Result) -> str:
     count, timings = len(result.token_ids), result.timings
     parts.append(f"{count} tokens, {result.tokens_per_second:.1f} tokens/s")
     if result.complete is not None and count:
-        share = 100 * (timings.mask + timings.accept) / timings.total
-        parts.append(
-            f"mask {1e6 * timings.mask / count:.0f} us a token ({share:.2f} % of the time with accept)"
-        )
+        parts.append(_mask_time(timings, count))
     parts.append(f"prompt {result.prompt_tokens} tokens in {timings.prefill:.2f} s")
     return "[" + "; ".join(parts) + "]"
+
+
+def _mask_time(timings: Timings, count: int) -> str:
+    """What the constraint cost: the first mask, the others, and its share of the time per token."""
+    first = f"first mask {1e3 * timings.first_mask:.0f} ms"
+    if count == 1:
+        return first
+    later = (timings.mask + timings.accept) / (count - 1)
+    share = 100 * (timings.mask + timings.accept) / (timings.total - timings.first_mask)
+    return f"{first}, then {1e6 * later:.0f} us a token for mask and accept ({share:.2f} % of the time)"
 
 
 def _yes(value: bool | None) -> str:

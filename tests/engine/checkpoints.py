@@ -62,6 +62,7 @@ def vocabulary_pieces() -> list[str]:
 def save_tokenizer(folder: Path) -> None:
     """A byte-level tokenizer.json with a few merges, and a chat template."""
     pieces = vocabulary_pieces()
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     document = {
         "version": "1.0",
         "added_tokens": [
@@ -69,8 +70,8 @@ def save_tokenizer(folder: Path) -> None:
              "lstrip": False, "rstrip": False, "normalized": False}
             for text, token_id in SPECIAL.items()
         ],
-        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
-        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+        "pre_tokenizer": byte_level,
+        "decoder": byte_level,
         "model": {
             "type": "BPE",
             "vocab": {piece: index for index, piece in enumerate(pieces)},

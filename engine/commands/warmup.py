@@ -1,0 +1,107 @@
+"""`infernix warmup`: compile the jitted code once, so that no later command has to.
+
+Kernels are compiled when they are first called, and kept on disk; so the warm-up calls each
+public operation once on a grammar that has one of everything.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .console import reporting
+
+__all__ = ["is_cold", "warm_up", "warmup"]
+
+ONE_OF_EVERYTHING = r"""
+root    ::= item ("," item)* "!"
+item    ::= [a-zé]{2,5} | "(" root ")" | "" | Token(65, 66) | ExcludeToken(67)
+"""
+TEXT = b"ab,(cd!),e"
+
+Step = tuple[str, Callable[[], Any]]
+
+
+@reporting
+def warmup() -> None:
+    """Compile the jitted code once and keep it in the user cache.
+
+    The first command that needs the matcher would do the same, without a progress bar. Takes
+    up to a minute or so the first time, a few seconds after that.
+    """
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    columns = (SpinnerColumn(), TextColumn("{task.description:<28}"), BarColumn())
+    columns += (MofNCompleteColumn(), TimeElapsedColumn())  # type: ignore[assignment]
+    with Progress(*columns, console=Console(file=sys.stderr)) as progress:
+        steps = list(_steps())
+        task = progress.add_task("", total=len(steps))
+        for name, run in steps:
+            progress.update(task, description=name)
+            run()
+            progress.advance(task)
+        progress.update(task, description="ready")
+
+
+def warm_up() -> None:
+    """The same without a display."""
+    for _, run in _steps():
+        run()
+
+
+def is_cold() -> bool:
+    """Whether the matcher's kernels will have to be compiled first."""
+    from infernix.matcher.jit import JIT, KERNEL_FOLDER
+
+    return JIT and not any(KERNEL_FOLDER.glob("*/*.nbc")) and not any(KERNEL_FOLDER.glob("*.nbc"))
+
+
+def _steps() -> Iterator[Step]:
+    """Named pieces of work, in the order in which they must run."""
+    state: dict[str, Any] = {}
+
+    def prepare() -> None:
+        import numpy as np
+
+        import infernix
+
+        state["vocabulary"] = vocabulary = infernix.Vocabulary.byte_level()
+        state["row"] = np.zeros(vocabulary.words, dtype=np.uint32)
+        state["compiled"] = infernix.compile_gbnf(ONE_OF_EVERYTHING, vocabulary)
+
+    def start() -> None:
+        import infernix
+
+        state["matcher"] = infernix.Matcher(state["compiled"])
+
+    def accept() -> None:
+        for byte in TEXT:
+            state["matcher"].accept_token(byte)
+            state["matcher"].fill_mask(state["row"])
+
+    def sample() -> None:
+        import numpy as np
+
+        from infernix.sampling.params import SamplingParams
+
+        from ..sampler import sample_token
+
+        logits = np.zeros(state["vocabulary"].size, dtype=np.float32)
+        sample_token(logits, state["row"], None, SamplingParams(), position=0, purpose=0)
+
+    yield "loading, compiling a grammar", prepare
+    yield "first set", start
+    yield "first mask", lambda: state["matcher"].fill_mask(state["row"])
+    yield "tokens", accept
+    yield "forced bytes", lambda: state["matcher"].find_forced_bytes()
+    yield "bytes", lambda: state["matcher"].fork().accept_bytes(b"x!")
+    yield "sampling", sample
