@@ -23,6 +23,7 @@ from .grammar import (
     Repeat,
     RuleRef,
     TokenSet,
+    without_fallback,
     children,
 )
 
@@ -63,13 +64,14 @@ def _productive_leaf(node: Expression) -> bool:
 
 def _accepts_something(automaton: Automaton) -> bool:
     """Whether an accepting state can be reached."""
+    edges_of = without_fallback(automaton).edges
     seen = {0}
     pending = [0]
     while pending:
         state = pending.pop()
         if state in automaton.accepting:
             return True
-        for _, _, target in automaton.edges[state]:
+        for _, _, target in edges_of[state]:
             if target not in seen:
                 seen.add(target)
                 pending.append(target)

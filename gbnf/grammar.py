@@ -53,6 +53,8 @@ __all__ = [
     "repeat",
     "sequence",
     "walk",
+    "without_fallback",
+    "written_out",
 ]
 
 MAX_CODE_POINT = 0x10FFFF
@@ -60,6 +62,10 @@ SURROGATES = (0xD800, 0xDFFF)
 
 Ranges = tuple[tuple[int, int], ...]
 """Inclusive code-point ranges, sorted, disjoint, not adjacent, without surrogates."""
+
+
+Edges = tuple[tuple[int, int, int], ...]
+"""Edges of one automaton state: (first code point, last code point, target), disjoint and ascending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +130,15 @@ class Automaton:
     `edges[s]` holds `(low, high, target)` with disjoint ranges in ascending order and no
     surrogates; `accepting` holds the accepting states. Front ends use it for languages
     whose expression would explode, such as intersections.
+
+    `fallback`, if it is not empty, names for each state another state, or -1: code points that
+    no edge of the state takes follow the edges of its fallback, which has none itself. That
+    keeps "anything but these words" as small as the words.
     """
 
-    edges: tuple[tuple[tuple[int, int, int], ...], ...]
+    edges: tuple[Edges, ...]
     accepting: frozenset[int]
+    fallback: tuple[int, ...] = ()
 
 
 Expression = Literal | CharClass | Sequence | Alternatives | Repeat | RuleRef | TokenSet | Automaton
@@ -258,6 +269,29 @@ def repeat(item: Expression, minimum: int, maximum: int | None) -> Expression:
     if (minimum, maximum) == (1, 1):
         return item
     return Repeat(item, minimum, maximum)
+
+
+def without_fallback(automaton: Automaton) -> Automaton:
+    """The same automaton with every edge written out."""
+    if not automaton.fallback:
+        return automaton
+    rows = (
+        written_out(edges, automaton.edges[other]) if other >= 0 else edges
+        for edges, other in zip(automaton.edges, automaton.fallback, strict=True)
+    )
+    return Automaton(tuple(rows), automaton.accepting)
+
+
+def written_out(edges: Edges, other: Edges) -> Edges:
+    """The edges of a state together with what it falls back to."""
+    free = complement(normal_ranges((low, high) for low, high, _ in edges))
+    rest = [
+        (max(low, free_low), min(high, free_high), target)
+        for low, high, target in other
+        for free_low, free_high in free
+        if max(low, free_low) <= min(high, free_high)
+    ]
+    return tuple(sorted([*edges, *rest]))
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:

@@ -32,6 +32,7 @@ from .grammar import (
     RuleRef,
     Sequence,
     TokenSet,
+    without_fallback,
     alternatives,
     complement,
     sequence,
@@ -166,6 +167,7 @@ class _Printer:
 
     def _automaton(self, automaton: Automaton) -> str:
         """The name of the rule for state 0; every state that it leads to gets a rule."""
+        automaton = without_fallback(automaton)
         names = {0: self._fresh(self._owner)}
         pending = deque([0])
         while pending:

@@ -17,7 +17,7 @@ non-empty units are counted, so the counter always moves forward with the text.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 from time import monotonic
@@ -36,14 +36,15 @@ from infernix.gbnf.grammar import (
     Sequence,
     TokenSet,
     walk,
+    without_fallback,
 )
-from infernix.gbnf.utf8 import utf8_sequences
+from infernix.gbnf.utf8 import ByteSequence, utf8_sequences
 
-from .tables import BYTE, CALL, EPSILON, TOKEN
+from .tables import BYTE, CALL, EPSILON, FALLBACK, TOKEN
 
 __all__ = ["LITERAL", "Edge", "RuleAutomaton", "build_automata", "strongly_connected"]
 
-LITERAL = 4
+LITERAL = 5
 """An edge kind of automata only: a whole byte string, spelled out when tables are made."""
 
 START, END = 0, 1
@@ -53,6 +54,7 @@ Edge = tuple[int, int | bytes, int, int]
 an empty string of it may be skipped. TOKEN: the token set. EPSILON: nothing."""
 
 MAY_SKIP, NO_SKIP = 1, 0
+LAST_ASCII = 0x7F
 
 EPSILON_GROWTH, EPSILON_SLACK = 4, 64
 """Epsilons stay where removing them would grow a rule's edges by more than this factor and slack."""
@@ -66,7 +68,8 @@ class RuleAutomaton:
     """One rule: `edges[s]` leave state s. `final` holds the states in which the rule may end.
 
     `bounds` is (minimum, maximum or None) for a counted rule. `flawed` says that some state
-    may not reach the end.
+    may not reach the end. `encoded` and `tails` remember the inner states of code points of
+    several bytes: by class and target, and by remaining bytes and target.
     """
 
     edges: list[list[Edge]] = field(default_factory=lambda: [[], []])
@@ -75,6 +78,8 @@ class RuleAutomaton:
     flawed: bool = False
     has_epsilon: bool = False
     calls: dict[int, None] = field(default_factory=dict)
+    encoded: dict[tuple[Ranges, int], list[Edge]] = field(default_factory=dict)
+    tails: dict[tuple[ByteSequence, int], int] = field(default_factory=dict)
 
     def new_state(self) -> int:
         """Add a state without edges."""
@@ -197,36 +202,107 @@ class Builder:
         return []
 
     def connect_automaton(self, automaton: RuleAutomaton, source: Automaton, start: int, end: int) -> None:
-        """Copy a code-point automaton, each code point spelled in bytes."""
-        states = [automaton.new_state() for _ in source.edges]
-        self.epsilon(automaton, start, states[0])
-        for state, edges in zip(states, source.edges):
+        """Copy a code-point automaton, each code point spelled in bytes.
+
+        Its first state is `start` unless an edge returns there, and an accepting state
+        without edges is `end`; the others are joined to them by epsilons.
+        """
+        if not keeps_fallback(source):
+            source = without_fallback(source)
+        returns = any(target == 0 for edges in source.edges for _, _, target in edges)
+        states = [
+            end if not edges and state in source.accepting else automaton.new_state()
+            for state, edges in enumerate(source.edges)
+        ]
+        if returns or states[0] == end:
+            self.epsilon(automaton, start, states[0])
+        else:
+            states[0] = start
+        for state, edges in enumerate(source.edges):
             by_target: dict[int, list[tuple[int, int]]] = {}
             for low, high, target in edges:
                 by_target.setdefault(target, []).append((low, high))
             for target, ranges in by_target.items():
-                connect_class(automaton, tuple(ranges), state, states[target])
+                connect_class(automaton, ranges, states[state], states[target])
+        for state, other in enumerate(source.fallback):
+            if other >= 0:
+                automaton.edges[states[state]].append((FALLBACK, 0, 0, states[other]))
         for state in source.accepting:
-            self.epsilon(automaton, states[state], end)
-        automaton.flawed = True  # it may have states that accept nothing
+            if states[state] != end:
+                self.epsilon(automaton, states[state], end)
+        automaton.flawed |= not all_states_accept(source)
 
 
-def connect_class(automaton: RuleAutomaton, ranges: Ranges, start: int, end: int) -> None:
-    """Add paths for the UTF-8 encodings of some code points; equal tails share their states."""
-    if len(ranges) == 0 or ranges[-1][1] < 0x80:
-        automaton.edges[start] += [(BYTE, low, high, end) for low, high in ranges]
-        return
-    state_before: dict[tuple[tuple[int, int], ...], int] = {(): end}
+def keeps_fallback(source: Automaton) -> bool:
+    """Whether the fallbacks of an automaton can stay: byte by byte, and never beside other edges.
+
+    The first state and accepting states may be joined with other states of the rule, and a
+    character of several bytes would have to fall back in its middle.
+    """
+    for state, other in enumerate(source.fallback):
+        if other >= 0 and (
+            state == 0 or state in source.accepting or any(high > LAST_ASCII for _, high, _ in source.edges[state])
+        ):
+            return False
+    return True
+
+
+def all_states_accept(source: Automaton) -> bool:
+    """Whether every state of a code-point automaton leads to an accepting one."""
+    into: list[list[int]] = [[] for _ in source.edges]
+    for state, edges in enumerate(source.edges):
+        for _, _, target in edges:
+            into[target].append(state)
+    for state, other in enumerate(source.fallback):
+        if other >= 0:
+            into[other].append(state)
+    useful, stack = set(source.accepting), list(source.accepting)
+    while stack:
+        for state in into[stack.pop()]:
+            if state not in useful:
+                useful.add(state)
+                stack.append(state)
+    return len(useful) == len(source.edges)
+
+
+def connect_class(automaton: RuleAutomaton, ranges: Iterable[tuple[int, int]], start: int, end: int) -> None:
+    """Add edges from `start` to `end` for the UTF-8 encodings of some code points, ascending ranges.
+
+    Code points of more than one byte go through inner states, which all classes of the
+    rule with the same rest of bytes before the same state share.
+    """
+    row = automaton.edges[start]
+    longer: list[tuple[int, int]] = []
+    for low, high in ranges:
+        if high <= LAST_ASCII:
+            row.append((BYTE, low, high, end))
+        elif low > LAST_ASCII:
+            longer.append((low, high))
+        else:
+            row.append((BYTE, low, LAST_ASCII, end))
+            longer.append((LAST_ASCII + 1, high))
+    if longer:
+        key = (tuple(longer), end)
+        edges = automaton.encoded.get(key)
+        if edges is None:
+            edges = automaton.encoded[key] = encode(automaton, key[0], end)
+        row += edges
+
+
+def encode(automaton: RuleAutomaton, ranges: Ranges, end: int) -> list[Edge]:
+    """The edges that lead to `end` by the encodings of code points of several bytes; makes their inner states."""
+    edges: list[Edge] = []
     for byte_ranges in utf8_sequences(ranges):
         target = end
         for i in range(len(byte_ranges) - 1, 0, -1):
-            tail = byte_ranges[i:]
-            state = state_before.get(tail)
+            tail = (byte_ranges[i:], end)
+            state = automaton.tails.get(tail)
             if state is None:
-                state = state_before[tail] = automaton.new_state()
+                state = automaton.tails[tail] = automaton.new_state()
                 automaton.edges[state].append((BYTE, *byte_ranges[i], target))
             target = state
-        automaton.edges[start].append((BYTE, *byte_ranges[0], target))
+        edges.append((BYTE, *byte_ranges[0], target))
+    return edges
 
 
 def surely_consumes(body: Expression) -> bool:

@@ -43,6 +43,7 @@ from .tables import (
     DEAD,
     EPSILON,
     EXIT,
+    FALLBACK,
     FINAL,
     FIRST_SET,
     FULL,
@@ -263,9 +264,13 @@ def keep_closure(h: Header, number: int) -> int:
                 edge = edges(h)[e]
                 if edge["kind"] == BYTE:
                     scans = True
-                    for byte in range(edge["low"], edge["high"] + 1):
-                        if row[byte] == DEAD:
-                            row[byte] = UNKNOWN
+                    mark_live(row, edge)
+                elif edge["kind"] == FALLBACK:
+                    scans = True
+                    other = states(h)[edge["target"]]
+                    for f in range(other["first_edge"], other["first_edge"] + other["edge_count"]):
+                        if edges(h)[f]["kind"] == BYTE:
+                            mark_live(row, edges(h)[f])
                 elif edge["kind"] == TOKEN:
                     scans = True
                     record["flags"] |= HAS_TOKENS
@@ -279,6 +284,14 @@ def keep_closure(h: Header, number: int) -> int:
     record["closure_first"] = first
     record["closure_size"] = kept - first
     return 0
+
+
+@kernel
+def mark_live(row: np.ndarray, edge: Any) -> None:
+    """In a row of moves, the bytes of an edge are no longer known to be dead."""
+    for byte in range(edge["low"], edge["high"] + 1):
+        if row[byte] == DEAD:
+            row[byte] = UNKNOWN
 
 
 # ── Complete ────────────────────────────────────────────────────────────────────────────
@@ -543,10 +556,24 @@ def scan_byte(h: Header, number: int, byte: int) -> None:
     for i in range(record["closure_first"], record["closure_first"] + record["closure_size"]):
         item = stored[i]
         state = states(h)[item["state"]]
+        taken = False
         for e in range(state["first_edge"], state["first_edge"] + state["edge_count"]):
             edge = edge_table[e]
             if edge["kind"] == BYTE and edge["low"] <= byte <= edge["high"]:
                 push(h, STEP, edge["target"], item["goal"], item["origin"], item["count"])
+                taken = True
+            elif edge["kind"] == FALLBACK and not taken:
+                scan_fallback(h, byte, edge["target"], item)
+
+
+@kernel
+def scan_fallback(h: Header, byte: int, fallback: int, item: Any) -> None:
+    """Put an item, advanced over a byte by the edges of another state, on the STEP worklist."""
+    state = states(h)[fallback]
+    for e in range(state["first_edge"], state["first_edge"] + state["edge_count"]):
+        edge = edges(h)[e]
+        if edge["kind"] == BYTE and edge["low"] <= byte <= edge["high"]:
+            push(h, STEP, edge["target"], item["goal"], item["origin"], item["count"])
 
 
 @kernel

@@ -29,6 +29,7 @@ from infernix.gbnf.grammar import (
     RuleRef,
     Sequence,
     TokenSet,
+    without_fallback,
 )
 
 from .vocabulary import TokenKind, Vocabulary
@@ -124,7 +125,7 @@ class Language:
             case TokenSet():
                 return bool(self.token_ids(leaf))
             case Automaton():
-                return self._can_finish(AutomatonState(leaf, 0))
+                return self._can_finish(AutomatonState(without_fallback(leaf), 0))
             case AutomatonState(automaton, state):
                 return bool(automaton.accepting & _reachable(automaton, state))
         return True
@@ -180,7 +181,7 @@ def _written_out(meaning: Todo) -> Iterator[tuple[Todo, ...]]:
             elif maximum > 0:
                 yield item, Repeat(item, max(minimum - 1, 0), maximum - 1)
         case Automaton():
-            yield (AutomatonState(meaning, 0),)
+            yield (AutomatonState(without_fallback(meaning), 0),)
         case AutomatonState(automaton, state):
             if state in automaton.accepting:
                 yield ()

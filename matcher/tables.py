@@ -41,9 +41,10 @@ units on, its edges open below `maximum`. UNIT_END: an item that arrives here mo
 counter's loop state with one more unit counted."""
 
 EDGE = np.dtype([("kind", "i4"), ("low", "i4"), ("high", "i4"), ("target", "i4")])
-BYTE, CALL, EPSILON, TOKEN = 0, 1, 2, 3
+BYTE, CALL, EPSILON, TOKEN, FALLBACK = 0, 1, 2, 3, 4
 """Edge kinds. BYTE: one byte in [low, high]. CALL: a string of rule `low`. EPSILON: nothing.
-TOKEN: a whole token of token set `low`."""
+TOKEN: a whole token of token set `low`. FALLBACK, a state's last edge: for bytes that no edge
+of the state takes, the BYTE edges of `target`."""
 
 COUNTER = np.dtype([("minimum", "i4"), ("maximum", "i4"), ("loop", "i4")])
 """Bounds of a counted rule (`maximum` -1: unbounded) and its loop state."""

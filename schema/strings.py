@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from infernix.gbnf.errors import (
     InvalidSchema,
@@ -43,9 +43,10 @@ from infernix.gbnf.regex import ANY_TEXT, parse_search
 
 from . import automata
 from .bounded import bounded, text_lengths
-from .determinism import is_deterministic, rotate
-from .dfa import Alphabet, Dfa
+from .determinism import is_deterministic
+from .dfa import Dfa
 from .formats import format_expression
+from .keys import any_key_but
 from .json_text import JSON_CHAR, JSON_STRING, QUOTE, encode
 from .lengths import with_length
 from .names import all_but
@@ -68,6 +69,7 @@ MAX_AUTOMATON_LENGTH = 8192
 """The largest length bound that an automaton counts."""
 DIRECT_STATES = 512
 """A single pattern becomes an automaton of at most this many states; a larger one keeps its counters."""
+DIRECT_STATES_BEFORE_MERGING = 4 * DIRECT_STATES
 CACHED_LANGUAGES = 1024
 
 
@@ -162,6 +164,8 @@ def json_text(language: StringLanguage, raw: bool = False) -> Expression:
         return RuleRef(JSON_STRING.name)
     if only_length and not raw and _bounds_agree(language):
         return sequence([QUOTE, repeat(JSON_CHAR, language.min_length, language.max_length), QUOTE])
+    if not raw and replace(language, excluded=frozenset()).is_free:
+        return any_key_but(sorted(language.excluded))
     inner = values(language)
     if text_lengths(inner) is None:
         raise UnsatisfiableSchema("no string satisfies these assertions")
@@ -192,13 +196,13 @@ def _lower(expression: Expression) -> Expression:
     """One expression in the form that the matcher reads best."""
     if text_lengths(expression) is None:
         return NOTHING
-    rotated = rotate(expression)
-    if is_deterministic(rotated):
-        return rotated
+    if is_deterministic(expression):
+        return expression
     try:
-        return automata.build(expression, Alphabet.of([expression]), DIRECT_STATES).to_expression()
+        dfa = automata.build(expression, DIRECT_STATES_BEFORE_MERGING)
     except LimitError:
-        return rotated
+        return expression
+    return dfa.to_expression() if len(dfa.moves) <= DIRECT_STATES else expression
 
 
 def _required_parts(language: StringLanguage) -> list[Expression]:
@@ -220,21 +224,31 @@ def _search(pattern: str) -> Expression:
 
 def _automaton(language: StringLanguage) -> Dfa:
     """All assertions together as one automaton, or `UnsupportedSchema` beyond the limits."""
-    required = _required_parts(language)
-    forbidden = [_search(pattern) for pattern in language.not_patterns]
-    if language.excluded:
-        forbidden.append(alternatives(Literal(text) for text in sorted(language.excluded)))
-    alphabet = Alphabet.of([*required, *forbidden])
     try:
-        dfas = sorted((automata.build(part, alphabet) for part in required), key=lambda dfa: len(dfa.moves))
-        result = dfas[0] if dfas else automata.build(ANY_TEXT, alphabet)
-        for dfa in dfas[1:]:
+        required = [_pattern_dfa(pattern) for pattern in language.patterns]
+        required.extend(_format_dfa(name) for name in language.formats)
+        forbidden = [_pattern_dfa(pattern) for pattern in language.not_patterns]
+        if language.excluded:
+            names = alternatives(Literal(text) for text in sorted(language.excluded))
+            forbidden.append(automata.build(names))
+        result, *others = sorted(required, key=lambda dfa: len(dfa.moves)) or [automata.build(ANY_TEXT)]
+        for dfa in others:
             result = automata.intersect(result, dfa)
-        for part in forbidden:
-            result = automata.difference(result, automata.build(part, alphabet))
+        for dfa in forbidden:
+            result = automata.difference(result, dfa)
         return _count(result, language.min_length, language.max_length)
     except LimitError as error:
         raise UnsupportedSchema(f"this combination of string assertions is too large: {error}") from error
+
+
+@lru_cache(CACHED_LANGUAGES)
+def _pattern_dfa(pattern: str) -> Dfa:
+    return automata.build(_search(pattern))
+
+
+@cache
+def _format_dfa(name: str) -> Dfa:
+    return automata.build(format_expression(name))
 
 
 def _count(dfa: Dfa, minimum: int, maximum: int | None) -> Dfa:

@@ -1,0 +1,80 @@
+"""The keys of an object other than its declared ones, as JSON text.
+
+An object that allows additional properties must not spell a declared name as an additional
+one: its value would escape the declared schema. "Any key but these" is a prefix tree of the
+names laid over the automaton of all keys: a character that leaves the tree *falls back* to
+where the automaton of all keys would be. So it is as large as the names, and cheap to build.
+
+Keys are written in canonical JSON escapes, so that each has exactly one spelling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from infernix.gbnf.grammar import Automaton, written_out
+
+from .json_text import encode_text
+
+__all__ = ["any_key_but"]
+
+Edges = tuple[tuple[int, int, int], ...]
+
+# The automaton of all keys after the opening quote, at fixed state numbers. State 0 is before
+# that quote, END after the closing one; NAMED is ANY where the key may not end.
+END, ANY, NAMED, ESCAPE, U, U0, U00, U000, U001, TREE = range(1, 11)
+
+
+def _edges(*parts: tuple[str, int]) -> Edges:
+    """Edges from ranges written as pairs of characters, such as "azAZ", and their targets."""
+    flat = [(ord(chars[i]), ord(chars[i + 1]), target) for chars, target in parts for i in range(0, len(chars), 2)]
+    return tuple(sorted(flat))
+
+
+_RAW = " !#[]\ud7ff\ue000\U0010ffff"
+_ALL_KEYS: tuple[Edges, ...] = (
+    _edges(('""', TREE)),
+    (),
+    _edges((_RAW, ANY), ("\\\\", ESCAPE), ('""', END)),
+    _edges((_RAW, ANY), ("\\\\", ESCAPE)),
+    _edges(('""\\\\bbffnnrrtt', ANY), ("uu", U)),
+    _edges(("00", U0)),
+    _edges(("00", U00)),
+    _edges(("00", U000), ("11", U001)),
+    _edges(("07bbef", ANY)),
+    _edges(("09af", ANY)),
+)
+_LAST_ASCII = 0x7F
+
+
+def any_key_but(names: Iterable[str]) -> Automaton:
+    """The JSON texts, with quotes and in canonical escapes, of every string that is not in `names`."""
+    edges: list[Edges] = list(_ALL_KEYS)
+    fallback = [-1] * len(edges)
+    tree: list[dict[str, int]] = [{}]
+    under = [ANY]  # for each node of the tree, where the automaton of all keys is
+    for name in names:
+        node, state = 0, ANY
+        for char in encode_text(name):
+            state = _follow(state, char)
+            child = tree[node].get(char)
+            if child is None:
+                child = tree[node][char] = len(tree)
+                tree.append({})
+                under.append(state)
+            node = child
+        under[node] = NAMED
+    for children, other in zip(tree, under, strict=True):
+        row = tuple(sorted((ord(char), ord(char), TREE + child) for char, child in children.items()))
+        # A character of several bytes cannot fall back in its middle: such rows are written out.
+        if row and row[-1][0] > _LAST_ASCII:
+            row, other = written_out(row, _ALL_KEYS[other]), -1
+        edges.append(row)
+        fallback.append(other)
+    return Automaton(tuple(edges), frozenset([END]), tuple(fallback))
+
+
+def _follow(state: int, char: str) -> int:
+    """The state of the automaton of all keys after a character of a key's canonical form."""
+    code = ord(char)
+    return next(target for low, high, target in _ALL_KEYS[state] if low <= code <= high)
