@@ -148,6 +148,9 @@ Expression = Literal | CharClass | Sequence | Alternatives | Repeat | RuleRef | 
 class Rule:
     """A named body. `lookahead` is the `(= ...)` annotation: a hint, no part of the language.
 
+    `standard` marks an object that every grammar of a front end contains: what it compiles
+    to is remembered.
+
     `line` and `column` (1-based) say where a text defines the rule, for error messages
     only: they take no part in comparison.
     """
@@ -157,6 +160,7 @@ class Rule:
     lookahead: Expression | None = None
     line: int | None = field(default=None, compare=False)
     column: int | None = field(default=None, compare=False)
+    standard: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)

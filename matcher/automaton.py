@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 from time import monotonic
+from typing import NamedTuple
 
 from infernix.gbnf.errors import LimitError
 from infernix.gbnf.grammar import (
@@ -32,6 +33,7 @@ from infernix.gbnf.grammar import (
     Literal,
     Ranges,
     Repeat,
+    Rule,
     RuleRef,
     Sequence,
     TokenSet,
@@ -67,6 +69,7 @@ SMALL_BODY = 64
 class RuleAutomaton:
     """One rule: `edges[s]` leave state s. `final` holds the states in which the rule may end.
 
+    `linked` is (number, nullable) for a rule that is in the tables already; it has no edges.
     `bounds` is (minimum, maximum or None) for a counted rule. `flawed` says that some state
     may not reach the end. `encoded` and `tails` remember the inner states of code points of
     several bytes: by class and target, and by remaining bytes and target.
@@ -75,6 +78,7 @@ class RuleAutomaton:
     edges: list[list[Edge]] = field(default_factory=lambda: [[], []])
     final: set[int] = field(default_factory=lambda: {END})
     bounds: tuple[int, int | None] | None = None
+    linked: tuple[int, bool] | None = None
     flawed: bool = False
     has_epsilon: bool = False
     calls: dict[int, None] = field(default_factory=dict)
@@ -90,7 +94,14 @@ class RuleAutomaton:
 class Builder:
     """Builds the automata of all rules that the root reaches. Rule 0 is the root."""
 
-    def __init__(self, grammar: Grammar, token_set: Callable[[TokenSet], int | None], deadline: float) -> None:
+    def __init__(
+        self,
+        grammar: Grammar,
+        token_set: Callable[[TokenSet], int | None],
+        linked: Callable[[Rule], tuple[int, bool] | None],
+        deadline: float,
+    ) -> None:
+        self.linked = linked
         self.grammar = grammar
         self.token_set = token_set
         self.deadline = deadline
@@ -115,7 +126,14 @@ class Builder:
         """The number of a named rule, whose body is built later."""
         number = self.numbers.get(name)
         if number is None:
-            number = self.numbers[name] = self.new_rule(self.grammar.by_name[name].body)
+            rule = self.grammar.by_name[name]
+            linked = self.linked(rule) if rule.standard else None
+            if linked is None:
+                number = self.new_rule(rule.body)
+            else:
+                self.rules.append(RuleAutomaton(linked=linked))
+                number = len(self.rules) - 1
+            self.numbers[name] = number
         return number
 
     def new_rule(self, body: Expression) -> int:
@@ -404,6 +422,8 @@ def fixed_point(rules: list[RuleAutomaton], order: list[int], holds: Callable[[i
 
 def is_nullable(automaton: RuleAutomaton, nullable: set[int]) -> bool:
     """Whether the rule's empty string is a string of it, given what is known of its callees."""
+    if automaton.linked is not None:
+        return automaton.linked[1]
     if automaton.bounds is not None and automaton.bounds[0] == 0:
         return True
     stack, reached = [START], {START}
@@ -497,14 +517,25 @@ def remove_epsilons(automaton: RuleAutomaton) -> None:
     """
     edges = automaton.edges
     budget = EPSILON_GROWTH * sum(map(len, edges)) + EPSILON_SLACK
-    targets = {edge[3] for row in edges for edge in row if edge[0] != EPSILON} | {START}
+    targets = {START}
+    leaves: set[int] = set()  # the states that an epsilon leaves
+    for state, row in enumerate(edges):
+        for edge in row:
+            if edge[0] == EPSILON:
+                leaves.add(state)
+            else:
+                targets.add(edge[3])
     merged: dict[int, list[Edge]] = {}
     final: set[int] = set()
     for state in targets:
         row = edges[state]
-        if any(edge[0] == EPSILON for edge in row):
+        if state in leaves:
             closure = epsilon_closure(automaton, state)
-            row = list(dict.fromkeys(edge for s in closure for edge in edges[s] if edge[0] != EPSILON))
+            row = []
+            for s in closure:
+                row += [edge for edge in edges[s] if edge[0] != EPSILON] if s in leaves else edges[s]
+            if len(closure) > 2:  # several paths may have led to equal edges
+                row = list(dict.fromkeys(row))
             if not automaton.final.isdisjoint(closure):
                 final.add(state)
             budget -= len(row) + len(closure) // EPSILON_GROWTH
@@ -545,8 +576,7 @@ def renumber(automaton: RuleAutomaton, merged: dict[int, list[Edge]], final: set
     rows: list[list[Edge]] = [[], []]
     for state in order:
         row = rows[number[state]]
-        for edge in merged[state]:
-            target = edge[3]
+        for kind, operand, high, target in merged[state]:
             new = number.get(target)
             if new is None:
                 content = (target in final, tuple(merged[target]))
@@ -556,27 +586,44 @@ def renumber(automaton: RuleAutomaton, merged: dict[int, list[Edge]], final: set
                     rows.append([])
                     order.append(target)
                 number[target] = new
-            row.append((*edge[:3], new))
+            row.append((kind, operand, high, new))
     automaton.edges = rows
     automaton.final = {number[state] for state in final if state in number}
 
 
-def build_automata(
-    grammar: Grammar, token_set: Callable[[TokenSet], int | None], deadline: float
-) -> tuple[list[RuleAutomaton], list[list[int]], bool, bool]:
-    """The finished automata of a grammar whose references all resolve.
+class Automata(NamedTuple):
+    """The finished automata of a grammar. Rule 0 is the root."""
 
-    Returns the automata (rule 0 is the root), the strongly connected components with callees
-    first, whether the root is nullable, and whether it is productive.
+    rules: list[RuleAutomaton]
+    components: list[list[int]]
+    """The productive rules in strongly connected components of the call graph, callees first."""
+    nullable: set[int]
+    productive: bool
+    """Whether the root is productive."""
+    names: dict[str, int]
+    """The numbers of the named rules."""
+
+
+def build_automata(
+    grammar: Grammar,
+    token_set: Callable[[TokenSet], int | None],
+    linked: Callable[[Rule], tuple[int, bool] | None],
+    deadline: float,
+) -> Automata:
+    """The automata of a grammar whose references all resolve.
+
+    `token_set` numbers a token set (None: it is empty); `linked` knows the standard rules
+    that are in the tables already.
     """
-    rules = Builder(grammar, token_set, deadline).build()
+    builder = Builder(grammar, token_set, linked, deadline)
+    rules = builder.build()
     components = strongly_connected(rules)
     order = [rule for component in components for rule in component]
     productive = fixed_point(rules, order, lambda rule, known: is_productive(rules[rule], known))
     nullable = fixed_point(rules, order, lambda rule, known: is_nullable(rules[rule], known)) & productive
     for rule in order:
-        if rule in productive:
+        if rule in productive and rules[rule].linked is None:
             finish(rules[rule], nullable, productive)
     check_deadline(deadline)
     kept = [component for component in ([r for r in c if r in productive] for c in components) if component]
-    return rules, kept, 0 in nullable, 0 in productive
+    return Automata(rules, kept, nullable, 0 in productive, builder.numbers)

@@ -17,14 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from infernix.gbnf.errors import GrammarError
-from infernix.gbnf.grammar import Grammar, TokenSet
+from infernix.gbnf.checks import check_tokens
+from infernix.gbnf.errors import GrammarError, LimitError
+from infernix.gbnf.grammar import Grammar, Rule, RuleRef, TokenSet, walk
 
 from . import tables
-from .automaton import END, LITERAL, START, RuleAutomaton, build_automata
+from .automaton import END, LITERAL, START, Automata, RuleAutomaton, build_automata
 from .bitmask import pack
 from .earley import first_set
-from .store import Heap, Store
+from .store import Heap, StandardRule, Store
 from .tables import BYTE, CALL, EPSILON, FINAL, LOOP, UNIT_END
 from .vocabulary import TokenKind, Vocabulary
 
@@ -98,22 +99,21 @@ def compile_grammar(
     an empty language or a token id that may not be named, LimitError past `seconds`.
     """
     deadline = monotonic() + seconds
-    check_token_sets(grammar, vocabulary, allow_control)
     store = store_of(vocabulary, features)
     while True:
         with store.lock:
-            linker = Linker(store, vocabulary)
-            rules, components, nullable, productive = build_automata(grammar, linker.token_set, deadline)
-            if not productive:
+            linker = Linker(store, vocabulary, grammar, allow_control)
+            automata = build_automata(grammar, linker.token_set, linker.linked, deadline)
+            if not automata.productive:
                 raise GrammarError("the grammar's language is empty: the root rule can never be completed")
-            if linker.link(rules, components):
-                return CompiledGrammar(grammar, vocabulary, store, linker.numbers[0], nullable, linker.nbytes(rules))
+            if linker.link(automata):
+                root = linker.numbers[0]
+                return CompiledGrammar(grammar, vocabulary, store, root, 0 in automata.nullable, linker.nbytes(automata))
         store = replace_store(vocabulary, store, len(linker.states), len(linker.edges))
 
 
 def check_token_sets(grammar: Grammar, vocabulary: Vocabulary, allow_control: bool) -> None:
-    """Raise GrammarError for a token terminal that names a token which is not an ordinary one."""
-    from infernix.gbnf.checks import check_tokens
+    """Raise GrammarError, with its place, for a token terminal that names a token it may not name."""
 
     def reason(token: int) -> str | None:
         if allow_control and 0 <= token < vocabulary.size and vocabulary.kind(token) == TokenKind.CONTROL:
@@ -123,10 +123,22 @@ def check_token_sets(grammar: Grammar, vocabulary: Vocabulary, allow_control: bo
     check_tokens(grammar, reason)
 
 
+def reached_from(name: str, by_name: dict[str, Rule]) -> list[str]:
+    """The rules that a rule refers to, directly or not, itself included."""
+    found = [name]
+    for rule in found:  # grows while it is walked
+        for node in walk(by_name[rule].body):
+            if isinstance(node, RuleRef) and node.name not in found:
+                found.append(node.name)
+    return found
+
+
 class Linker:
     """Lays the automata of one grammar out as table rows, sharing what is there already."""
 
-    def __init__(self, store: Store, vocabulary: Vocabulary) -> None:
+    def __init__(self, store: Store, vocabulary: Vocabulary, grammar: Grammar, allow_control: bool) -> None:
+        self.allow_control = allow_control
+        self.grammar = grammar
         self.tables = store.tables
         self.sharing = not store.features & tables.OFF_SHARING
         self.vocabulary = vocabulary
@@ -142,9 +154,13 @@ class Linker:
         self.keys: dict[Any, list[int]] = {}
 
     def token_set(self, terminal: TokenSet) -> int | None:
-        """The number of a token set, None if it is empty."""
+        """The number of a token set, None if it is empty. Raises GrammarError for a token that may not be named."""
+        if any(map(self.vocabulary.why_not_ordinary, terminal.ids)):
+            check_token_sets(self.grammar, self.vocabulary, self.allow_control)  # knows the place
         known = self.tables.token_rows.get(terminal)
         if known is None:
+            if not self.tables.has_room(token_sets=1):
+                raise LimitError("too many different token sets")
             row = pack(terminal.ids, self.vocabulary.size)
             if terminal.exclude:
                 row = self.vocabulary.ordinary_mask() & ~row
@@ -155,9 +171,37 @@ class Linker:
             self.tables.token_rows[terminal] = known
         return known[0]
 
-    def link(self, rules: list[RuleAutomaton], components: list[list[int]]) -> bool:
+    def linked(self, rule: Rule) -> tuple[int, bool] | None:
+        """The number of a standard rule that was linked before, and whether it is nullable.
+
+        It was linked with the rules it reaches; they must be the same objects here.
+        """
+        known = self.tables.standard.get(id(rule))
+        if known is None or not self.sharing:
+            return None
+        by_name = self.grammar.by_name
+        if all(by_name.get(other.name) is other for other in known.reached):
+            return known.number, known.nullable
+        return None
+
+    def remember_standard(self, automata: Automata) -> None:
+        """Remember what the standard rules of the grammar were linked as."""
+        by_name = self.grammar.by_name
+        for name, number in automata.names.items():
+            rule = by_name[name]
+            if rule.standard and id(rule) not in self.tables.standard and number in self.numbers:
+                reached = tuple(by_name[other] for other in reached_from(name, by_name))
+                if all(other.standard for other in reached):
+                    self.tables.standard[id(rule)] = StandardRule(reached, self.numbers[number], number in automata.nullable)
+
+    def link(self, automata: Automata) -> bool:
         """Give every rule a number, adding tables for the new ones. False if there is no room."""
-        for component in components:
+        rules = automata.rules
+        for component in automata.components:
+            linked = rules[component[0]].linked
+            if linked is not None:
+                self.numbers[component[0]] = linked[0]
+                continue
             key = self.content(rules, component)
             numbers = self.tables.rule_numbers.get(key) or self.keys.get(key)
             if numbers is None or not self.sharing:
@@ -168,7 +212,10 @@ class Linker:
                     self.lay_out(rules[rule])
             else:
                 self.numbers.update(zip(component, numbers))
-        return self.flush()
+        if not self.flush():
+            return False
+        self.remember_standard(automata)
+        return True
 
     def content(self, rules: list[RuleAutomaton], component: list[int]) -> tuple[Any, ...]:
         """What a group of mutually recursive rules consists of, with callees outside it as numbers."""
@@ -201,26 +248,28 @@ class Linker:
             self.counters.append((minimum, -1 if maximum is None else maximum, base + START))
         spelling = Spelling(self, counter, base + len(automaton.edges))
         final = {base + state for state in automaton.final}
+        edges, states, numbers = self.edges, self.states, self.numbers
         for state, row in enumerate(automaton.edges):
-            flags = FINAL if state in automaton.final else 0
+            first = len(edges)
+            literals: list[tuple[bytes, int]] = []
+            for kind, operand, high, target in row:
+                if kind == LITERAL:
+                    literals.append((operand, base + target))  # type: ignore[arg-type]
+                elif kind == CALL:
+                    edges.append((CALL, numbers[operand], 0, base + target))  # type: ignore[index]
+                else:
+                    edges.append((kind, operand, high, base + target))  # type: ignore[arg-type]
+            if literals:
+                spelling.branch(literals, final)
+            flags = FINAL if base + state in final else 0
             if counter >= 0 and state in (START, END):
                 flags = LOOP if state == START else UNIT_END
-            first = len(self.edges)
-            literals = [(edge[1], base + edge[3]) for edge in row if edge[0] == LITERAL]
-            spelling.branch(literals, final)  # type: ignore[arg-type]
-            for kind, operand, high, target in row:
-                if kind == BYTE:
-                    self.edges.append((BYTE, operand, high, base + target))  # type: ignore[arg-type]
-                elif kind == CALL:
-                    self.edges.append((CALL, self.numbers[operand], 0, base + target))  # type: ignore[index]
-                elif kind != LITERAL:
-                    self.edges.append((kind, operand, 0, base + target))  # type: ignore[arg-type]
-            self.states.append((self.first_edge + first, len(self.edges) - first, flags, counter))
+            states.append((self.first_edge + first, len(edges) - first, flags, counter))
         spelling.finish(final)
 
-    def nbytes(self, rules: list[RuleAutomaton]) -> int:
+    def nbytes(self, automata: Automata) -> int:
         """An estimate of the memory that the grammar's expressions and new table rows take."""
-        edges = sum(len(row) for automaton in rules for row in automaton.edges)
+        edges = sum(len(row) for automaton in automata.rules for row in automaton.edges)
         return BYTES_PER_EDGE * edges + 16 * (len(self.states) + len(self.edges)) + BYTES_PER_GRAMMAR
 
     def flush(self) -> bool:

@@ -20,12 +20,13 @@ import itertools
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from infernix.gbnf.errors import LimitError
+from infernix.gbnf.grammar import Rule
 
 from . import tables
 from .earley import adopt
@@ -61,6 +62,15 @@ def power_of_two(least: int) -> int:
     return 1 << max(0, least - 1).bit_length()
 
 
+class StandardRule(NamedTuple):
+    """A rule that every grammar of a front end contains, as it stands in the tables."""
+
+    reached: tuple[Rule, ...]
+    """The rule and all it refers to: the same objects, or it is another language."""
+    number: int
+    nullable: bool
+
+
 class Tables:
     """The grammar tables: arrays with room, and how much of each is used."""
 
@@ -77,6 +87,8 @@ class Tables:
         self.arrays["states"][tables.EXIT]["counter"] = -1
         self.rule_numbers: dict[Any, list[int]] = {}
         """What a group of mutually recursive rules consists of -> the rules' numbers."""
+        self.standard: dict[int, StandardRule] = {}
+        """id of a standard rule -> what it was linked as."""
         self.token_rows: dict[Any, tuple[int, NDArray[np.uint32]]] = {}
         """Token set -> its number and its bit row, kept alive here."""
 

@@ -14,6 +14,8 @@ replacing its leaves.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from infernix.gbnf.grammar import (
     Alternatives,
     Automaton,
@@ -38,6 +40,7 @@ QUOTE = Literal('"')
 SHORT_ESCAPES = {0x08: "b", 0x09: "t", 0x0A: "n", 0x0C: "f", 0x0D: "r", 0x22: '"', 0x5C: "\\"}
 FIRST_UNESCAPED = 0x20
 HEX_BASE = 16
+CACHED_CLASSES = 4096
 
 
 def _one_of(chars: str) -> CharClass:
@@ -63,7 +66,7 @@ JSON_CHAR = alternatives(
 )
 """One character of a JSON string in any legal form: raw or escaped."""
 
-JSON_STRING = Rule("json-string", sequence([QUOTE, repeat(JSON_CHAR, 0, None), QUOTE]))
+JSON_STRING = Rule("json-string", sequence([QUOTE, repeat(JSON_CHAR, 0, None), QUOTE]), standard=True)
 """Any JSON string with its quotes. One rule for all grammars, so that its token sets are shared."""
 
 
@@ -78,21 +81,22 @@ def _encode_char(code: int) -> str:
     return chr(code) if code >= FIRST_UNESCAPED else f"\\u{code:04x}"
 
 
-def _escaped_codes(ranges: Ranges) -> list[int]:
+@lru_cache(CACHED_CLASSES)
+def _escaped_codes(ranges: Ranges) -> tuple[int, ...]:
     """The members of a class that have no raw form, in ascending order."""
     candidates = [*range(FIRST_UNESCAPED), ord('"'), ord("\\")]
-    return [code for code in candidates if any(low <= code <= high for low, high in ranges)]
+    return tuple(code for code in candidates if any(low <= code <= high for low, high in ranges))
 
 
-def _raw_ranges(ranges: Ranges, escaped: list[int]) -> Ranges:
+@lru_cache(CACHED_CLASSES)
+def _raw_ranges(ranges: Ranges) -> Ranges:
     """The class without its escaped members."""
     parts: list[tuple[int, int]] = []
     for low, high in ranges:
         start = low
-        for code in escaped:
-            if start <= code <= high:
-                parts.append((start, code - 1))
-                start = code + 1
+        for code in _escaped_codes(((low, high),)):
+            parts.append((start, code - 1))
+            start = code + 1
         parts.append((start, high))
     return normal_ranges((low, high) for low, high in parts if low <= high)
 
@@ -109,7 +113,7 @@ def encode_class(ranges: Ranges) -> Expression:
         last = "".join(f"{code % HEX_BASE:x}" for code in hexadecimal if code // HEX_BASE == high)
         forms.append(sequence([Literal(f"u00{high:x}"), _one_of(last)]))
     choices: list[Expression] = [sequence([Literal("\\"), alternatives(forms)])]
-    raw = _raw_ranges(ranges, escaped)
+    raw = _raw_ranges(ranges)
     return alternatives([CharClass(raw), *choices]) if raw else choices[0]
 
 
@@ -136,49 +140,59 @@ def _encode_node(node: Expression, parts: list[Expression]) -> Expression:
             raise TypeError(f"no expression over characters: {node}")
 
 
+Slot = tuple[bool, int]
+"""Where an edge of a spelled state leads: (True, one of the added states) or (False, a target)."""
+Spelling = tuple[tuple[tuple[int, int, Slot], ...], ...]
+
+
 def _encode_automaton(automaton: Automaton) -> Automaton:
     """Replace each edge on an escaped character by a path that spells its escape.
 
     Escapes are unique and prefix-free and raw characters exclude the backslash, so the
-    result is deterministic. Equal tails of escapes share their states.
+    result is deterministic. Most states have edges on the same characters, so what they
+    become is worked out once, with numbered targets, and then filled in.
     """
-    states: list[dict[tuple[int, int], int]] = []
-    spelled: dict[tuple[tuple[str, int], ...], int] = {}
-
-    def spell(words: tuple[tuple[str, int], ...]) -> int:
-        """The state from which exactly these `(rest of an escape, target)` words lead on."""
-        if words[0][0] == "":
-            return words[0][1]
-        if words not in spelled:
-            state = spelled[words] = len(states)
-            states.append({})
-            for char in sorted({word[0] for word, _ in words}):
-                rest = tuple((word[1:], target) for word, target in words if word[0] == char)
-                states[state][ord(char), ord(char)] = spell(rest)
-        return spelled[words]
-
-    states.extend({} for _ in automaton.edges)
+    states: list[tuple[tuple[int, int, int], ...]] = [()] * len(automaton.edges)
     for state, edges in enumerate(automaton.edges):
-        words: list[tuple[str, int]] = []
-        for low, high, target in edges:
-            escaped = _escaped_codes(((low, high),))
-            words.extend((_encode_char(code)[1:], target) for code in escaped)
-            for part in _raw_ranges(((low, high),), escaped):
-                states[state][part] = target
-        if words:
-            states[state][ord("\\"), ord("\\")] = spell(tuple(sorted(words)))
-    return Automaton(
-        tuple(_merge_edges(edges) for edges in states),
-        automaton.accepting,
-    )
+        targets: dict[int, int] = {}
+        shape = tuple((low, high, targets.setdefault(target, len(targets))) for low, high, target in edges)
+        first, *added = _spell(shape)
+        places = list(targets)
+        offset = len(states) - 1  # the added states are numbered from 1
+        fill = [
+            tuple((low, high, offset + at if inner else places[at]) for low, high, (inner, at) in spelled)
+            for spelled in (first, *added)
+        ]
+        states[state] = fill[0]
+        states.extend(fill[1:])
+    return Automaton(tuple(states), automaton.accepting)
 
 
-def _merge_edges(edges: dict[tuple[int, int], int]) -> tuple[tuple[int, int, int], ...]:
-    """Ascending edges; neighbours with the same target become one."""
-    merged: list[tuple[int, int, int]] = []
-    for (low, high), target in sorted(edges.items()):
-        if merged and merged[-1][1] + 1 == low and merged[-1][2] == target:
-            merged[-1] = (merged[-1][0], high, target)
+@lru_cache(CACHED_CLASSES)
+def _spell(shape: tuple[tuple[int, int, int], ...]) -> Spelling:
+    """The canonical forms of the edges of one state: itself, then the states inside its escapes."""
+    tree: list[dict[tuple[int, int], Slot]] = [{}]
+    for low, high, target in shape:
+        for part in _raw_ranges(((low, high),)):
+            tree[0][part] = (False, target)
+        for code in _escaped_codes(((low, high),)):
+            *path, last = (ord(char) for char in _encode_char(code))
+            state = 0
+            for char in path:
+                if (char, char) not in tree[state]:
+                    tree[state][char, char] = (True, len(tree))
+                    tree.append({})
+                state = tree[state][char, char][1]
+            tree[state][last, last] = (False, target)
+    return tuple(_merge_edges(edges) for edges in tree)
+
+
+def _merge_edges(edges: dict[tuple[int, int], Slot]) -> tuple[tuple[int, int, Slot], ...]:
+    """Ascending edges; neighbours that lead to the same place become one."""
+    merged: list[tuple[int, int, Slot]] = []
+    for (low, high), slot in sorted(edges.items()):
+        if merged and merged[-1][1] + 1 == low and merged[-1][2] == slot:
+            merged[-1] = (merged[-1][0], high, slot)
         else:
-            merged.append((low, high, target))
+            merged.append((low, high, slot))
     return tuple(merged)

@@ -28,18 +28,19 @@ from infernix.gbnf.grammar import (
     char_class,
     repeat,
     sequence,
+    walk,
 )
 
 from .json_text import JSON_STRING
 from .number_text import INTEGER_RULE, NUMBER_RULE
 
-__all__ = ["LAYOUTS", "MAX_WHITE_SPACE", "Layout", "standard_rules"]
+__all__ = ["LAYOUTS", "MAX_WHITE_SPACE", "Layout", "needed_rules", "standard_rules"]
 
 MAX_WHITE_SPACE = 32
 """The longest run of white space between two tokens (a limit of the contract)."""
 
 WS = RuleRef("ws")
-WS_RULE = Rule("ws", repeat(char_class((ord(char), ord(char)) for char in " \t\n\r"), 0, MAX_WHITE_SPACE))
+WS_RULE = Rule("ws", repeat(char_class((ord(char), ord(char)) for char in " \t\n\r"), 0, MAX_WHITE_SPACE), standard=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,20 @@ LAYOUTS = {
 
 
 @lru_cache
+def needed_rules(layout: Layout, name: str) -> tuple[Rule, ...]:
+    """The standard rule `name` and those it refers to, directly or not."""
+    standard = standard_rules(layout)
+    found = {name: standard[name]}
+    pending = [standard[name]]
+    while pending:
+        for part in walk(pending.pop().body):
+            if isinstance(part, RuleRef) and part.name not in found:
+                found[part.name] = standard[part.name]
+                pending.append(standard[part.name])
+    return tuple(found.values())
+
+
+@lru_cache
 def standard_rules(layout: Layout) -> dict[str, Rule]:
     """The rules that every grammar of the layout may refer to, by name."""
     value, string = RuleRef("value"), RuleRef(JSON_STRING.name)
@@ -88,7 +103,7 @@ def standard_rules(layout: Layout) -> dict[str, Rule]:
         "boolean": alternatives([Literal("true"), Literal("false")]),
         "null": Literal("null"),
     }
-    rules = {name: Rule(name, body) for name, body in bodies.items()}
+    rules = {name: Rule(name, body, standard=True) for name, body in bodies.items()}
     for rule in (JSON_STRING, NUMBER_RULE, INTEGER_RULE, WS_RULE):
         rules[rule.name] = rule
     return rules

@@ -308,7 +308,7 @@ def _multiples(
     )
 
 
-INTEGER_RULE = Rule("integer", sequence([_whole(INT64_MIN, INT64_MAX), POINT_ZERO]))
+INTEGER_RULE = Rule("integer", sequence([_whole(INT64_MIN, INT64_MAX), POINT_ZERO]), standard=True)
 """Any 64-bit integer."""
-NUMBER_RULE = Rule("number", _free_number())
+NUMBER_RULE = Rule("number", _free_number(), standard=True)
 """Any finite number."""
