@@ -130,11 +130,13 @@ def type_of(value: Any) -> int:
 def read_facts(schema: dict[str, Any], pointer: str, host: Host) -> Facts:
     """Check the shape of every keyword of a schema object and read it."""
     facts = Facts()
-    families = Family(0)
     draft = host.draft
+    if "$ref" in schema and draft <= Draft.DRAFT7:
+        return _read_lone_reference(schema, pointer, host, facts)
+    families = 0
     for key, value in schema.items():
         row = KEYWORDS.get(key)
-        if row is None:
+        if row is None or (key in ("$id", "id") and not row.belongs_to(draft)):
             if not isinstance(key, str):
                 raise InvalidSchema(f"an object key must be a string, not {type(key).__name__}", pointer)
             host.unknown.append(join(pointer, key))
@@ -143,20 +145,64 @@ def read_facts(schema: dict[str, Any], pointer: str, host: Host) -> Facts:
             continue
         if not row.since <= draft <= row.until:
             raise InvalidSchema(f"{key} is not a keyword of {draft}", join(pointer, key))
-        row.shape(value, join(pointer, key))
+        row.shape(value, f"{pointer}/{key}")
         families |= row.family
         if row.status is Status.REFUSED:
             facts.refusals.append(Refusal(ALL_TYPES, join(pointer, key), row.note))
-    if pointer and ("$id" in schema or (draft == Draft.DRAFT4 and isinstance(schema.get("id"), str))):
-        key = "$id" if "$id" in schema else "id"
-        facts.refusals.append(
-            Refusal(ALL_TYPES, join(pointer, key), "a nested identifier moves the base of references")
-        )
+    if pointer:
+        _refuse_nested_identifier(schema, pointer, draft, facts)
     if families:
         for family, reader in _READERS:
             if families & family:
                 reader(schema, pointer, host, facts)
     return facts
+
+
+def _read_lone_reference(schema: dict[str, Any], pointer: str, host: Host, facts: Facts) -> Facts:
+    """Before 2019-09 a `$ref` hides every keyword beside it.
+
+    Draft-04 and -06 are followed to the letter, and what is hidden is listed with the unknown members; in
+    draft-07, which the contract covers, such a schema is refused, because it may not mean what it says.
+    """
+    where = pointer + "/$ref"
+    KEYWORDS["$ref"].shape(schema["$ref"], where)
+    for key in schema:
+        row = KEYWORDS.get(key)
+        if row is None or (row.family and key != "$ref"):
+            host.unknown.append(join(pointer, key))
+            if row is not None and host.draft == Draft.DRAFT7:
+                reason = f"in draft-07 a $ref hides {key} beside it; write allOf to mean both"
+                facts.refusals.append(Refusal(ALL_TYPES, where, reason))
+    facts.before.append(host.referred(schema["$ref"], where))
+    return facts
+
+
+def _refuse_nested_identifier(schema: dict[str, Any], pointer: str, draft: Draft, facts: Facts) -> None:
+    """An identifier below the root moves the base of the references inside.
+
+    Draft-04 documents carry them by habit; there one without references inside has no effect.
+    """
+    key = "id" if draft == Draft.DRAFT4 else "$id"
+    if not isinstance(schema.get(key), str):
+        return
+    if draft <= Draft.DRAFT6 and not _mentions_reference(schema):
+        return
+    reason = "a nested identifier moves the base of references"
+    facts.refusals.append(Refusal(ALL_TYPES, join(pointer, key), reason))
+
+
+def _mentions_reference(schema: Any) -> bool:
+    """Whether any object below has a member `$ref`."""
+    stack = [schema]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            if "$ref" in node:
+                return True
+            stack.extend(node.values())
+        elif isinstance(node, list | tuple):
+            stack.extend(node)
+    return False
 
 
 def _read_values(schema: dict[str, Any], pointer: str, _: Host, facts: Facts) -> None:
@@ -324,8 +370,6 @@ def _read_composition(schema: dict[str, Any], pointer: str, host: Host, facts: F
     """`$ref`, `allOf` and `not` are members; `anyOf`, `oneOf` and `if` are choices."""
     if "$ref" in schema:
         where = pointer + "/$ref"
-        if host.draft <= Draft.DRAFT7:
-            _no_siblings(schema, where, host.draft, facts)
         facts.before.append(host.referred(schema["$ref"], where))
     late = False
     for key, value in schema.items():
@@ -342,16 +386,6 @@ def _read_composition(schema: dict[str, Any], pointer: str, host: Host, facts: F
             facts.after.append(~host.member(value, where))
         elif key == "if":
             _read_condition(schema, pointer, host, facts)
-
-
-def _no_siblings(schema: dict[str, Any], where: str, draft: Draft, facts: Facts) -> None:
-    """Before 2019-09 a `$ref` hides the keywords beside it; which the author meant is unclear."""
-    for key in schema:
-        row = KEYWORDS.get(key)
-        if row is not None and row.family and key != "$ref":
-            reason = f"in {draft} a $ref hides {key} beside it; write allOf to mean both"
-            facts.refusals.append(Refusal(ALL_TYPES, where, reason))
-            return
 
 
 def _read_condition(schema: dict[str, Any], pointer: str, host: Host, facts: Facts) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from enum import Enum, IntEnum, IntFlag
+from enum import Enum, IntEnum
 from typing import Any
 
 from infernix.gbnf.errors import InvalidSchema, UnsupportedSchema
@@ -80,7 +80,7 @@ class Status(Enum):
     REFUSED = "refused"
 
 
-class Family(IntFlag):
+class Family(IntEnum):
     """Which reader understands a keyword (see `facts`)."""
 
     IDENTITY = 0
@@ -321,7 +321,7 @@ _OBJECTS = (
 _DEPENDENCIES = (
     Keyword("dependentRequired", _YES, _string_lists, _D19),
     Keyword("dependentSchemas", _YES, _schema_map, _D19),
-    Keyword("dependencies", _YES, _dependencies, _D4, _D7),
+    Keyword("dependencies", _YES, _dependencies, note="beyond draft-07 a leftover, enforced as before"),
 )
 _COMPOSITION = (
     Keyword(

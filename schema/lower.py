@@ -23,13 +23,12 @@ from infernix.gbnf.grammar import (
     RuleRef,
     alternatives,
     sequence,
-    walk,
 )
 
 from .document import json_text_of
 from .items import array_body
 from .json_text import JSON_STRING
-from .layout import Layout, standard_rules
+from .layout import WS, Layout, needed_rules
 from .members import object_body
 from .nodes import Anything, ArrayTerm, Node, ObjectTerm, Term, Values
 from .number_text import number_text
@@ -39,7 +38,7 @@ from .strings import StringLanguage, json_text
 __all__ = ["Lowering", "lower"]
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]+")
-_FREE_STRING = StringLanguage()
+BOOLEANS = (False, True)
 _LONGEST_NAME = 40
 
 
@@ -52,12 +51,15 @@ class Lowering:
         self._nodes: dict[Node, RuleRef] = {}
         self._terms: dict[NumberSet | StringLanguage, RuleRef] = {}
         self._work: list[tuple[str, Node]] = []
-        self._used: dict[str, int] = {}
+        self._stems: dict[str, int] = {}
+        self._standard_names: dict[str, None] = {}
 
     def grammar(self, root: Node) -> Grammar:
         """The grammar of a productive root node."""
         self.rules["root"] = Rule("root", Literal(""))  # keeps its place in front
         self._work.append(("root", root))
+        if self.layout.gap == WS:
+            self.standard(WS.name)
         while self._work:
             name, node = self._work.pop()
             self.rules[name] = Rule(name, self._body(node))
@@ -79,6 +81,11 @@ class Lowering:
         """A new rule of that body, named after `stem`."""
         name = self._name(stem)
         self.rules[name] = Rule(name, body)
+        return RuleRef(name)
+
+    def standard(self, name: str) -> RuleRef:
+        """A reference to a standard rule, which the grammar then contains."""
+        self._standard_names[name] = None
         return RuleRef(name)
 
     def constant(self, value: Any) -> Expression:
@@ -103,7 +110,7 @@ class Lowering:
         stem = _NOT_IN_NAMES.sub("-", pointer.rpartition("/")[2])[:_LONGEST_NAME].strip("-")
         if not stem or not stem[0].isalpha():
             stem = "schema" + ("-" + stem if stem else "")
-        number = self._used[stem] = self._used.get(stem, 0) + 1
+        number = self._stems[stem] = self._stems.get(stem, 0) + 1
         return f"{stem}-{number}"
 
     def _standard(self, node: Node) -> RuleRef | None:
@@ -115,22 +122,22 @@ class Lowering:
     def _shared(self, term: Term) -> RuleRef | None:
         """The standard rule of a term; or the one rule of an equal number or string term."""
         if isinstance(term, Anything):
-            return RuleRef("value")
+            return self.standard("value")
         if isinstance(term, Values):
             if term.constants == (None,):
-                return RuleRef("null")
-            return RuleRef("boolean") if term.constants == (False, True) and _booleans(term) else None
+                return self.standard("null")
+            return self.standard("boolean") if _is_boolean(term) else None
         if isinstance(term, StringLanguage):
-            return RuleRef(JSON_STRING.name) if term == _FREE_STRING else self._terms.get(term)
+            return self.standard(JSON_STRING.name) if term.is_free else self._terms.get(term)
         if isinstance(term, NumberSet):
             known = self._terms.get(term)
             if known is None:
                 body = number_text(term)
-                known = body if isinstance(body, RuleRef) else None
+                known = self.standard(body.name) if isinstance(body, RuleRef) else None
             return known
         if isinstance(term, ArrayTerm):
-            return RuleRef("array") if _is_free_array(term) else None
-        return RuleRef("object") if _is_free_object(term) else None
+            return self.standard("array") if _is_free_array(term) else None
+        return self.standard("object") if _is_free_object(term) else None
 
     def _body(self, node: Node) -> Expression:
         """The union of the node's terms that have values."""
@@ -161,17 +168,13 @@ class Lowering:
 
     def _add_standard_rules(self) -> None:
         """Append the standard rules that are referred to, directly or not."""
-        standard = standard_rules(self.layout)
-        pending = list(self.rules.values())
-        while pending:
-            for part in walk(pending.pop().body):
-                if isinstance(part, RuleRef) and part.name in standard and part.name not in self.rules:
-                    self.rules[part.name] = standard[part.name]
-                    pending.append(standard[part.name])
+        for name in self._standard_names:
+            for rule in needed_rules(self.layout, name):
+                self.rules.setdefault(rule.name, rule)
 
 
-def _booleans(term: Values) -> bool:
-    return all(isinstance(value, bool) for value in term.constants)
+def _is_boolean(term: Values) -> bool:
+    return len(term.constants) == len(BOOLEANS) and all(value in BOOLEANS and isinstance(value, bool) for value in term.constants)
 
 
 def _is_free_array(term: ArrayTerm) -> bool:
@@ -186,7 +189,7 @@ def _is_free_object(term: ObjectTerm) -> bool:
     if term.properties or term.late or term.minimum or term.maximum is not None or len(term.others) != 1:
         return False
     keys, node = term.others[0]
-    return keys == _FREE_STRING and _is_anything(node)
+    return keys.is_free and _is_anything(node)
 
 
 def _is_anything(node: Node) -> bool:

@@ -21,8 +21,9 @@ from infernix.gbnf.errors import UnsupportedSchema
 from infernix.gbnf.grammar import EMPTY, NOTHING, Expression, Literal, alternatives, repeat, sequence
 
 from .document import json_text_of
+from .json_text import JSON_STRING
 from .nodes import ObjectTerm, Property
-from .strings import json_text
+from .strings import StringLanguage, is_empty, json_text
 
 if TYPE_CHECKING:
     from .lower import Lowering
@@ -73,11 +74,23 @@ def _property_slot(lowering: Lowering, item: Property) -> _Slot:
 def _other_members(lowering: Lowering, term: ObjectTerm, pointer: str) -> Expression | None:
     """One undeclared member; None if there can be none."""
     forms = [
-        sequence(lowering.layout.member(json_text(keys), lowering.value(node)))
+        sequence(lowering.layout.member(_key(lowering, keys), lowering.value(node)))
         for keys, node in term.others
-        if node.productive
+        if node.productive and not _is_empty(keys)
     ]
     return lowering.rule(pointer + "-other", alternatives(forms)) if forms else None
+
+
+def _is_empty(keys: StringLanguage) -> bool:
+    """Whether no key is left once the taken names are excluded."""
+    return bool(keys.excluded) and keys != StringLanguage(excluded=keys.excluded) and is_empty(keys)
+
+
+def _key(lowering: Lowering, keys: StringLanguage) -> Expression:
+    """The text of a key of the language, quotes included."""
+    if keys.is_free:
+        return lowering.standard(JSON_STRING.name)
+    return json_text(keys)
 
 
 def _counts(term: ObjectTerm, is_open: bool) -> tuple[int, int | None] | None:

@@ -51,6 +51,9 @@ __all__ = ["Reduction", "reduce_schema"]
 
 _FREE_STRING = StringLanguage()
 
+MAX_ALTERNATIVES = 512
+"""At most this many terms from the choices of one node; complements of large objects are what exceeds it."""
+
 
 class _Site:
     """One source schema (or synthetic facts) and where it stands."""
@@ -198,9 +201,13 @@ class Reduction:
         choice, owner = state.choices.pop(0)
         if choice.exclusive:
             return self._exactly_one(state, choice, owner)
-        return [
-            term for alternative in choice.alternatives for term in self._with(state, alternative, owner)
-        ]
+        result: list[Term] = []
+        for alternative in choice.alternatives:
+            result += self._with(state, alternative, owner)
+            if len(result) > MAX_ALTERNATIVES:
+                reason = f"the composition falls apart into more than {MAX_ALTERNATIVES} alternatives"
+                raise UnsupportedSchema(reason, choice.pointer)
+        return result
 
     def _with(self, state: Conjunction, alternative: tuple[int, ...], owner: int) -> list[Term]:
         """The terms of the conjunction and one alternative."""

@@ -13,10 +13,10 @@ from typing import Any, Protocol
 from infernix.gbnf.errors import UnsupportedSchema
 
 from .arrays import ArraySet, Contains
-from .facts import ALWAYS, NEVER, Facts
+from .facts import NEVER, Facts
 from .nodes import Anything, ArrayTerm, Count, Node, ObjectTerm, Property, Term, Values
 from .objects import ALL_OBJECTS, ObjectSet
-from .strings import StringLanguage, intersect, is_empty
+from .strings import StringLanguage, checker, intersect, is_empty
 from .values import members_for, satisfies
 
 __all__ = ["TermBuilder"]
@@ -129,17 +129,14 @@ class TermBuilder:
         self, objects: ObjectSet, keys: StringLanguage | None, taken: frozenset[str], pointer: str
     ) -> Iterator[tuple[StringLanguage, Node]]:
         """Disjoint languages of the undeclared keys, each with the node of its values."""
-        base = StringLanguage(excluded=taken)
-        if keys is not None:
-            base = intersect(base, keys)
         patterns = list(dict.fromkeys(pattern for part in objects.parts for pattern, _ in part.patterns))
-        for language, matched in self._cells(base, patterns, pointer):
+        for language, matched in self._cells(keys or StringLanguage(), patterns, pointer):
             members: list[int] = []
             for part in objects.parts:
                 own = [member for pattern, member in part.patterns if pattern in matched]
                 members += own or [part.additional]
             if NEVER not in members:
-                yield language, self.host.node([m for m in members if m != ALWAYS], pointer)
+                yield _without(language, taken), self.host.node(members, pointer)
 
     def _cells(
         self, base: StringLanguage, patterns: list[str], pointer: str
@@ -168,3 +165,11 @@ class TermBuilder:
             yield from (item.node for item in (*term.properties, *term.late) if item.required)
         elif isinstance(term, ArrayTerm):
             yield from (term.at(position) for position in range(min(term.minimum, len(term.prefix) + 1)))
+
+
+def _without(language: StringLanguage, names: frozenset[str]) -> StringLanguage:
+    """The language without the names that belong to it."""
+    if not language.is_free:
+        belongs = checker(language)
+        names = frozenset(name for name in names if belongs(name))
+    return intersect(language, StringLanguage(excluded=names)) if names else language
