@@ -117,13 +117,24 @@ class Enumerator:
             state, sentence = agenda.pop()
             if state in automaton.accepting:
                 found.add(sentence)
-            for low, high, target in automaton.edges[state]:
-                for step in self.characters([(low, high)]):
-                    after = (target, sentence + step)
-                    if len(after[1]) <= self.longest and after not in seen:
-                        seen.add(after)
-                        agenda.append(after)
+            for character in self.alphabet:
+                target = next_state(automaton, state, ord(character))
+                after = (target, sentence + tuple(character.encode()))
+                if target >= 0 and len(after[1]) <= self.longest and after not in seen:
+                    seen.add(after)
+                    agenda.append(after)
         return frozenset(found)
+
+
+def next_state(automaton: Automaton, state: int, code_point: int) -> int:
+    """Where a code point leads: by an edge of the state, or else of its fallback, or else nowhere (-1)."""
+    places = [state, automaton.fallback[state]] if automaton.fallback else [state]
+    for place in places:
+        if place >= 0:
+            for low, high, target in automaton.edges[place]:
+                if low <= code_point <= high:
+                    return target
+    return -1
 
 
 def spellings(tokens: Iterable[int], vocabulary: Vocabulary) -> set[Sentence]:

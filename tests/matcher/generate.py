@@ -175,7 +175,11 @@ class GrammarMaker:
                 ranges[:2] = ir.normal_ranges([(ranges[0][0], ranges[1][0])])
             edges.append(tuple((low, high, self.choose(states)) for low, high in ranges))
         accepting = frozenset(state for state in range(states) if chance(self.choose, 2))
-        return Automaton(tuple(edges), accepting)
+        fallback: tuple[int, ...] = ()
+        if chance(self.choose, 3):
+            # A fallback has no fallback itself: the last state serves the others.
+            fallback = (*(one_of(self.choose, (-1, states - 1)) for _ in range(states - 1)), -1)
+        return Automaton(tuple(edges), accepting, fallback)
 
     def token_set(self) -> Expression:
         if not self.nameable:

@@ -20,7 +20,7 @@ def _fast(grammar: Grammar, vocabulary: Vocabulary) -> Any:
     from infernix.matcher.compile import compile_grammar
     from infernix.matcher.matcher import Matcher
 
-    return Matcher(compile_grammar(grammar, vocabulary))
+    return Matcher(compile_grammar(grammar, vocabulary, allow_control=True))
 
 
 FACTORIES: dict[str, Factory] = {"reference": ReferenceMatcher}
