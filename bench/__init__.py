@@ -1,0 +1,8 @@
+"""Benchmarks against other engines. Each is a program: `python -m bench.NAME --help`.
+
+masks      JSON Schemas from the world: compile time, masks, accepts, verdicts, memory
+grammars   ordinary grammars of every source language
+cliffs     grammars that make engines slow
+memory     long texts and many grammars: does memory stay bounded?
+startup    what a new process pays before its first mask
+"""
