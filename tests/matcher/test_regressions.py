@@ -1,0 +1,95 @@
+"""Grammars that a matcher once got wrong, as small as they could be made.
+
+Each case walks along `path` and compares the state with the reference matcher's at every
+step. Random search found most of them: see `generate.py`. When it finds another one, shrink
+it, give it a name that says what is special about it, and add it here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+from tests.matcher.matchers import Factory, every_fast_matcher, state
+from tests.vocabularies import byte_level
+
+from infernix.gbnf.grammar import (
+    NOTHING,
+    Automaton,
+    Expression,
+    Grammar,
+    Literal,
+    Repeat,
+    Rule,
+    RuleRef,
+    alternatives,
+    char_class,
+    repeat,
+    sequence,
+)
+from infernix.matcher.reference import ReferenceMatcher
+from infernix.matcher.vocabulary import Vocabulary
+
+A, B, C = Literal("a"), Literal("b"), Literal("c")
+ROOT, X, Y = RuleRef("root"), RuleRef("x"), RuleRef("y")
+TO_C = char_class([(97, 99)])
+
+
+class Regression(NamedTuple):
+    """Rules (the first is the root), the tokens besides EOS (none: single bytes), and the token ids to take."""
+
+    rules: dict[str, Expression]
+    tokens: tuple[bytes, ...] = ()
+    path: tuple[int, ...] = ()
+
+
+REGRESSIONS = {
+    "left recursion through another rule, over a token of two bytes": Regression(
+        {
+            "root": Y,
+            "y": X,
+            "x": alternatives([sequence([X, A]), sequence([TO_C, C]), repeat(Literal("cc"), 2, 2)]),
+        },
+        tokens=(b"ca", b"c"),
+        path=(1,),
+    ),
+    "hidden left recursion around a nullable rule": Regression(
+        {"root": X, "x": alternatives([sequence([repeat(TO_C, 0, 1), X, TO_C]), Literal("")])},
+        tokens=(b"a", b"aab", b"bb"),
+        path=(1, 0, 2, 0, 1, 1),
+    ),
+    "a count whose body ends in a repetition of nothing": Regression(
+        {"root": Repeat(sequence([A, repeat(NOTHING, 0, None)]), 0, 2)},
+        path=(97, 97),
+    ),
+    "a count whose body ends in an automaton of the empty text": Regression(
+        {"root": Repeat(sequence([A, Automaton(((),), frozenset([0]))]), 0, 2)},
+        path=(97, 97),
+    ),
+    "a count of a rule with a common beginning": Regression(
+        {
+            "root": repeat(X, 0, 2),
+            "x": alternatives([C, Literal("bbc"), sequence([repeat(Literal("è\ue000"), 2, None), B])]),
+        },
+        path=(99,),
+    ),
+    "a count of a rule that calls the counting rule": Regression(
+        {"root": repeat(Y, 0, 2), "y": sequence([ROOT, char_class([(0, 232)])])},
+        tokens=(b"bac", b"cca", b"b"),
+        path=(2, 0),
+    ),
+}
+
+
+@every_fast_matcher
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_regression(make: Factory, name: str) -> None:
+    rules, tokens, path = REGRESSIONS[name]
+    vocabulary = Vocabulary([*tokens, b""], eos_ids=[len(tokens)]) if tokens else byte_level()
+    grammar = Grammar(tuple(Rule(rule, body) for rule, body in rules.items()))
+    reference, matcher = ReferenceMatcher(grammar, vocabulary), make(grammar, vocabulary)
+    assert state(matcher, vocabulary.size) == state(reference, vocabulary.size)
+    for token_id in path:
+        reference.accept_token(token_id)
+        matcher.accept_token(token_id)
+        assert state(matcher, vocabulary.size) == state(reference, vocabulary.size)
