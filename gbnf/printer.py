@@ -36,6 +36,7 @@ from .grammar import (
     alternatives,
     complement,
     sequence,
+    without_fallback,
 )
 from .parser import MAX_NESTING
 
@@ -167,6 +168,7 @@ class _Printer:
 
     def _automaton(self, automaton: Automaton) -> str:
         """The name of the rule for state 0; every state that it leads to gets a rule."""
+        automaton = without_fallback(automaton)
         automaton = without_fallback(automaton)
         names = {0: self._fresh(self._owner)}
         pending = deque([0])

@@ -38,6 +38,9 @@ from infernix.gbnf.grammar import (
 A = Literal("a")
 DEAD_AUTOMATON = Automaton((((97, 97, 1),), (), ()), frozenset({2}))
 EMPTY_AUTOMATON = Automaton((((97, 97, 0),),), frozenset({0}))
+# State 0 takes `a` to a dead end and falls back to state 2, whose only way to acceptance is `a` too.
+SHADOWED_AUTOMATON = Automaton((((97, 97, 1),), (), ((97, 97, 3),), ()), frozenset({3}), (2, -1, -1, -1))
+FALLBACK_AUTOMATON = Automaton((((97, 97, 1),), (), ((97, 98, 3),), ()), frozenset({3}), (2, -1, -1, -1))
 LIVE_AUTOMATON = Automaton((((97, 97, 1),), ()), frozenset({1}))
 
 # ---------------------------------------------------------------- against definitions applied naively
@@ -45,9 +48,18 @@ LIVE_AUTOMATON = Automaton((((97, 97, 1),), ()), frozenset({1}))
 NAMES = ["root", "a", "b", "c"]
 LEAVES = [
     *(A, EMPTY, NOTHING, CharClass(((97, 98),)), TokenSet((1,)), TokenSet(()), TokenSet((), exclude=True)),
-    *(DEAD_AUTOMATON, EMPTY_AUTOMATON, LIVE_AUTOMATON),
+    *(DEAD_AUTOMATON, EMPTY_AUTOMATON, LIVE_AUTOMATON, SHADOWED_AUTOMATON, FALLBACK_AUTOMATON),
 ]
-PRODUCTIVE_LEAVES = {A, EMPTY, LEAVES[3], LEAVES[4], LEAVES[6], EMPTY_AUTOMATON, LIVE_AUTOMATON}
+PRODUCTIVE_LEAVES = {
+    A,
+    EMPTY,
+    LEAVES[3],
+    LEAVES[4],
+    LEAVES[6],
+    EMPTY_AUTOMATON,
+    LIVE_AUTOMATON,
+    FALLBACK_AUTOMATON,
+}
 NULLABLE_LEAVES = {EMPTY, EMPTY_AUTOMATON}
 
 
@@ -181,7 +193,7 @@ def test_an_empty_language_is_an_error(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [TokenSet(()), DEAD_AUTOMATON, NOTHING, Alternatives((NOTHING, TokenSet(())))]
+    "body", [TokenSet(()), DEAD_AUTOMATON, SHADOWED_AUTOMATON, NOTHING, Alternatives((NOTHING, TokenSet(())))]
 )
 def test_nothing_else_is_productive(body: Expression) -> None:
     with pytest.raises(GrammarError, match="no finite text belongs to the grammar"):

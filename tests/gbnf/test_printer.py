@@ -153,24 +153,34 @@ def language(grammar: Grammar) -> set[str]:
 
 @st.composite
 def automata(draw: st.DrawFn) -> Automaton:
-    """Deterministic by construction: at most one target for each letter."""
+    """Deterministic by construction: at most one target for each letter; some states fall back."""
     states = draw(st.integers(1, 4))
     targets = st.none() | st.integers(0, states - 1)
     edges = []
     for _ in range(states):
         steps = [(ord(char), draw(targets)) for char in ALPHABET]
         edges.append(tuple((code, code, target) for code, target in steps if target is not None))
-    return Automaton(tuple(edges), draw(st.frozensets(st.integers(0, states - 1))))
+    accepting = draw(st.frozensets(st.integers(0, states - 1)))
+    # Only the last state is fallen back to, so it has no fallback itself.
+    choices = draw(st.lists(st.sampled_from([-1, states - 1]), min_size=states - 1, max_size=states - 1))
+    return Automaton(tuple(edges), accepting, draw(st.sampled_from([(), (*choices, -1)])))
 
 
 def accepts(automaton: Automaton, word: str) -> bool:
-    state = 0
+    state: int | None = 0
     for char in word:
-        following = [target for low, high, target in automaton.edges[state] if low <= ord(char) <= high]
-        if not following:
+        assert state is not None
+        following = step(automaton, state, ord(char))
+        if following is None and automaton.fallback and automaton.fallback[state] >= 0:
+            following = step(automaton, automaton.fallback[state], ord(char))
+        if following is None:
             return False
-        state = following[0]
+        state = following
     return state in automaton.accepting
+
+
+def step(automaton: Automaton, state: int, code: int) -> int | None:
+    return next((target for low, high, target in automaton.edges[state] if low <= code <= high), None)
 
 
 @given(automata())
@@ -179,8 +189,8 @@ def test_an_automaton_becomes_right_linear_rules(automaton: Automaton) -> None:
     assert language(grammar) == {word for word in WORDS if accepts(automaton, word)}
     for rule in grammar.rules:
         for choice in rule.body.choices if isinstance(rule.body, Alternatives) else (rule.body,):
-            step = choice.items if isinstance(choice, Sequence) else (choice,)
-            assert all(isinstance(part, CharClass | Literal) for part in step[:-1])
+            parts = choice.items if isinstance(choice, Sequence) else (choice,)
+            assert all(isinstance(part, CharClass | Literal) for part in parts[:-1])
 
 
 def test_automata_inside_expressions_get_names_nobody_has() -> None:
