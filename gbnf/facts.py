@@ -17,16 +17,14 @@ from .grammar import (
     Alternatives,
     Automaton,
     CharClass,
-    Edges,
     Expression,
     Grammar,
     Literal,
     Repeat,
     RuleRef,
     TokenSet,
-    without_fallback,
     children,
-    written_out,
+    without_fallback,
 )
 
 __all__ = ["Facts", "nullable", "productive"]
@@ -78,14 +76,6 @@ def _accepts_something(automaton: Automaton) -> bool:
                 seen.add(target)
                 pending.append(target)
     return False
-
-
-def _steps(automaton: Automaton, state: int) -> Edges:
-    """The edges of a state, those of its fallback included."""
-    other = automaton.fallback[state] if automaton.fallback else -1
-    return (
-        written_out(automaton.edges[state], automaton.edges[other]) if other >= 0 else automaton.edges[state]
-    )
 
 
 class Facts:

@@ -32,7 +32,6 @@ from .grammar import (
     RuleRef,
     Sequence,
     TokenSet,
-    without_fallback,
     alternatives,
     complement,
     sequence,
@@ -168,7 +167,6 @@ class _Printer:
 
     def _automaton(self, automaton: Automaton) -> str:
         """The name of the rule for state 0; every state that it leads to gets a rule."""
-        automaton = without_fallback(automaton)
         automaton = without_fallback(automaton)
         names = {0: self._fresh(self._owner)}
         pending = deque([0])
