@@ -89,9 +89,7 @@ def reporting(command: Command) -> Command:
         except Exception as error:
             if os.environ.get(DEBUG_VARIABLE):
                 raise
-            note(
-                f"internal error: {type(error).__name__}: {error} (set {DEBUG_VARIABLE}=1 for the traceback)"
-            )
+            note(f"internal error: {type(error).__name__}: {error} ({DEBUG_VARIABLE}=1 shows more)")
             raise typer.Exit(ExitCode.INTERNAL) from None
 
     return wrapped  # type: ignore[return-value]

@@ -63,16 +63,17 @@ def statistics(parsed: Grammar) -> list[str]:
     from infernix.gbnf.grammar import walk
     from infernix.matcher.automaton import build_automata
 
+    nullable = nullable_rules(parsed)
     counts = Counter(type(node).__name__ for rule in parsed.rules for node in walk(rule.body))
     shown = ", ".join(f"{counts[kind]} {name}" for kind, name in KINDS.items() if counts[kind])
-    automata, components, nullable, _ = build_automata(parsed, lambda _: 0, monotonic() + MAX_SECONDS)
-    alive = [automata[rule] for component in components for rule in component]
+    automata = build_automata(parsed, lambda _: 0, lambda _: None, monotonic() + MAX_SECONDS)
+    alive = [automata.rules[rule] for component in automata.components for rule in component]
     states = sum(len(automaton.edges) for automaton in alive)
     edges = sum(len(row) for automaton in alive for row in automaton.edges)
-    recursive = sum(len(component) for component in components if len(component) > 1)
+    recursive = sum(len(component) for component in automata.components if len(component) > 1)
     return [
-        f"{len(parsed.rules)} rules, {len(nullable_rules(parsed))} of them may match the empty text;"
-        f" the whole text {'may' if nullable else 'cannot'} be empty",
+        f"{len(parsed.rules)} rules, {len(nullable)} of them may match the empty text;"
+        f" the whole text {'may' if parsed.root in nullable else 'cannot'} be empty",
         f"{sum(counts.values())} expressions: {shown}",
         f"compiled: {len(alive)} automata ({recursive} of them mutually recursive), {states} states,"
         f" {edges} edges",
