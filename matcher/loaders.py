@@ -163,7 +163,7 @@ def load_tokenizer_json(
     for piece, token_id, where in _model_pieces(model, draft):
         draft.add(token_id, spelling(piece), where)
         ids[piece] = token_id
-    for position, entry in enumerate(_list(document.get("added_tokens"), draft, "added_tokens")):
+    for position, entry in enumerate(_list(document.get("added_tokens", []), draft, "added_tokens")):
         where = f"added_tokens[{position}]"
         added = _object(entry, draft, where)
         content, token_id = _text(added.get("content"), draft, f"{where}.content"), added.get("id")

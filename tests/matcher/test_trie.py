@@ -1,0 +1,100 @@
+"""The byte trie against a plain dictionary of prefixes."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.vocabularies import qwen35
+
+from infernix.matcher.trie import NO_TOKEN, Trie, build_trie, byte_order
+
+# Few letters and lengths around the seven bytes that are compared at once; a zero byte must not
+# be mistaken for the padding of a short token.
+TOKENS = st.lists(
+    st.one_of(
+        st.binary(max_size=3),
+        st.text("ab\0", min_size=5, max_size=16).map(str.encode),
+        st.sampled_from([b"", b"a", b"a\0", b"aaaaaaa", b"aaaaaaaa", b"a" * 14, b"a" * 15, b"\xff" * 8]),
+    ),
+    max_size=30,
+)
+
+
+def paths(trie: Trie) -> list[bytes]:
+    """The bytes that lead to each node, read off the depth-first order."""
+    result: list[bytes] = []
+    for node in range(len(trie.byte)):
+        depth = int(trie.depth[node])
+        parent = result[-1][: depth - 1] if depth else b""
+        result.append(parent + bytes([trie.byte[node]]) if depth else b"")
+        assert len(result[-1]) == depth
+    return result
+
+
+@given(TOKENS, st.randoms(use_true_random=False))
+def test_trie_equals_a_dictionary_of_prefixes(tokens: list[bytes], random: object) -> None:
+    ids = [3 * i + 1 for i in range(len(tokens))]
+    random.shuffle(ids)  # type: ignore[attr-defined]
+    trie = build_trie(tokens, ids)
+    nodes = paths(trie)
+    assert nodes == sorted({token[:n] for token in tokens for n in range(len(token) + 1)} | {b""})
+    assert trie.token_begin[-1] == len(trie.token_ids) == len(tokens)
+    for node, path in enumerate(nodes):
+        exact = sorted(i for token, i in zip(tokens, ids, strict=True) if token == path)
+        below = sorted(i for token, i in zip(tokens, ids, strict=True) if token.startswith(path))
+        end = trie.subtree_end[node]
+        assert trie.token_ids[trie.token_begin[node] : trie.token_begin[node + 1]].tolist() == exact
+        assert sorted(trie.token_ids[trie.token_begin[node] : trie.token_begin[end]].tolist()) == below
+        assert trie.token[node] == (exact[0] if exact else NO_TOKEN)
+        assert nodes[node:end] == [other for other in nodes if other.startswith(path)]
+
+
+@given(TOKENS)
+def test_byte_order_is_a_stable_sort(tokens: list[bytes]) -> None:
+    lengths = np.array([len(token) for token in tokens], dtype=np.int64)
+    data = np.frombuffer(b"".join(tokens), dtype=np.uint8)
+    order = byte_order(data, np.cumsum(lengths) - lengths, lengths)
+    assert order.tolist() == sorted(range(len(tokens)), key=tokens.__getitem__)
+
+
+def test_nothing_but_a_root() -> None:
+    trie = build_trie([], [])
+    assert (len(trie.byte), trie.subtree_end.tolist(), trie.token_begin.tolist()) == (1, [1], [0, 0])
+
+
+def test_arrays_have_their_stated_types_and_cannot_be_written() -> None:
+    trie = build_trie([b"ab", b"b"], [5, 7])
+    types = {name: str(array.dtype) for name, array in trie._asdict().items()}
+    assert types == {
+        "byte": "uint8",
+        "depth": "int32",
+        "subtree_end": "int32",
+        "token": "int32",
+        "token_begin": "int32",
+        "token_ids": "int32",
+    }
+    for array in trie:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+def test_one_id_for_each_token() -> None:
+    with pytest.raises(ValueError, match="2 tokens but 1 ids"):
+        build_trie([b"a", b"b"], [1])
+
+
+@pytest.mark.slow
+def test_a_real_vocabulary_is_indexed_quickly() -> None:
+    """248,044 tokens in under half a second of processor time, once the kernels are compiled."""
+    vocabulary = qwen35()
+    tokens = [vocabulary.token_bytes(i) for i in range(vocabulary.size) if vocabulary.kind(i) == 0]
+    build_trie(tokens[:100], range(100))
+    start = time.process_time()
+    trie = build_trie(tokens, range(len(tokens)))
+    seconds = time.process_time() - start
+    assert len(trie.byte) == 591_554
+    assert seconds < 0.5
