@@ -9,7 +9,8 @@ Supported are literals, `.`, bracket classes, the escapes of `regex_classes`, gr
 `(...)`, `(?:...)` and `(?<name>...)` (nothing is captured), alternatives, the quantifiers
 `* + ? {n} {n,} {n,m}` in their greedy and lazy forms (which accept the same texts), and
 the anchors `^` and `$`. Everything else is refused with the index of the offending
-character: a constraint is never weakened. Counted repetition stays a counter.
+character: a constraint is never weakened. Counted repetition stays a counter. The result is
+simplified (see `simplify`), so equal languages often become equal expressions.
 
 **Anchors.** `^` may only begin and `$` only end a top-level alternative. The search
 reading also takes them inside a group that itself begins or ends its alternative, as in
@@ -47,6 +48,7 @@ from .grammar import (
     sequence,
 )
 from .regex_classes import DOT, read_class, read_escape
+from .simplify import simplify
 
 __all__ = ["ANY_TEXT", "MAX_COUNT", "MAX_DEPTH", "parse_regex", "parse_search", "regex_grammar"]
 
@@ -88,7 +90,7 @@ class _Group:
 def parse_regex(pattern: str) -> Expression:
     """The texts that `pattern` matches as a whole. Raises `RegexError` with a position."""
     table = _Reader(pattern, nested_anchors=False).read()
-    return alternatives(table.values())
+    return simplify(alternatives(table.values()))
 
 
 def parse_search(pattern: str) -> Expression:
@@ -107,7 +109,7 @@ def parse_search(pattern: str) -> Expression:
         before = EMPTY if start else ANY_TEXT
         after = EMPTY if end else ANY_TEXT
         choices.append(sequence([before, alternatives(trimmed), after]))
-    return alternatives(choices)
+    return simplify(alternatives(choices))
 
 
 def regex_grammar(pattern: str) -> Grammar:

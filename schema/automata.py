@@ -3,8 +3,7 @@
 A pattern with a length, two patterns, a format without some names: such languages have no
 handy expression, so they are computed as deterministic automata over code points.
 
-    alphabet = Alphabet.of([first, second])
-    both = intersect(build(first, alphabet), build(second, alphabet))
+    both = intersect(build(first), build(second))
     bounded = with_length(both, 1, 64)                        # in `lengths`
 
 All results are trim (every state is reachable and leads to an accepting one) and minimal.
@@ -21,7 +20,7 @@ from typing import TypeVar
 from infernix.gbnf.errors import LimitError
 from infernix.gbnf.grammar import Expression
 
-from .dfa import DEAD, Alphabet, Dfa, sources, trim
+from .dfa import DEAD, Alphabet, Dfa, common_alphabet, sources, trim
 from .nfa import LazyNfa
 
 __all__ = ["MAX_STATES", "build", "difference", "disjoint", "intersect", "minimize"]
@@ -32,8 +31,9 @@ MAX_STATES = 65_536
 Key = TypeVar("Key", bound=Hashable)
 
 
-def build(expression: Expression, alphabet: Alphabet, limit: int = MAX_STATES) -> Dfa:
+def build(expression: Expression, limit: int = MAX_STATES) -> Dfa:
     """The minimal automaton of an expression, by the subset construction over its cells."""
+    alphabet = Alphabet.of(expression)
     nfa = LazyNfa(expression)
     ids = {frozenset((nfa.start,)): 0}
     order = list(ids)
@@ -83,7 +83,7 @@ def difference(first: Dfa, second: Dfa, limit: int = MAX_STATES) -> Dfa:
 
 def _product(first: Dfa, second: Dfa, negated: bool, limit: int) -> Dfa:
     """The pairs of states that one text reaches; with `negated` the second must not accept."""
-    assert first.alphabet is second.alphabet, "automata of one operation share an alphabet"
+    first, second = common_alphabet([first, second])
     if first.is_empty or (second.is_empty and not negated):
         return Dfa(first.alphabet, [], [])
     start = (0, DEAD if second.is_empty else 0)

@@ -1,4 +1,4 @@
-"""Whether an expression reads its texts deterministically, and a rewriting that makes more do so.
+"""Whether an expression reads its texts deterministically.
 
 An expression that never has two ways to read the next character costs the matcher one item
 per position, however large its counters are. Others are better turned into an automaton.
@@ -21,7 +21,7 @@ from infernix.gbnf.grammar import (
 
 from .nfa import LazyNfa
 
-__all__ = ["is_deterministic", "rotate"]
+__all__ = ["is_deterministic"]
 
 MAX_CELLS = 2000
 """Cells looked at before an expression counts as not deterministic."""
@@ -52,18 +52,6 @@ def is_deterministic(expression: Expression) -> bool:
     return True
 
 
-def _rebuild(node: Expression, parts: list[Expression]) -> Expression:
-    match node:
-        case Sequence():
-            return sequence(parts)
-        case Alternatives():
-            return alternatives(parts)
-        case Repeat(_, minimum, maximum):
-            return repeat(parts[0], minimum, maximum)
-        case _:
-            return node
-
-
 def _shorten(node: Expression, parts: list[Expression]) -> Expression:
     if isinstance(node, Repeat):
         minimum, maximum = node.minimum, node.maximum
@@ -73,29 +61,6 @@ def _shorten(node: Expression, parts: list[Expression]) -> Expression:
             minimum = min(minimum, 2)
             maximum = minimum + 2
         return repeat(parts[0], minimum, maximum)
-    return _rebuild(node, parts)
-
-
-def rotate(expression: Expression) -> Expression:
-    r"""Turn `(A B)*A` into `A(B A)*`, with any counter in place of the star.
-
-    Lists are written the first way, as in `(?:\S+\s+){0,99}\S+`, where the end of a word
-    does not tell whether another one must follow; the second way does.
-    """
-    return fold(expression, _rotate)
-
-
-def _rotate(node: Expression, parts: list[Expression]) -> Expression:
-    if not isinstance(node, Sequence):
-        return _rebuild(node, parts)
-    items = list(parts)
-    for at, part in enumerate(items[:-1]):
-        if (
-            isinstance(part, Repeat)
-            and isinstance(part.item, Sequence)
-            and part.item.items[0] == items[at + 1]
-        ):
-            first, *others = part.item.items
-            items[at] = first
-            items[at + 1] = repeat(sequence([*others, first]), part.minimum, part.maximum)
-    return sequence(items)
+    if isinstance(node, Sequence):
+        return sequence(parts)
+    return alternatives(parts) if isinstance(node, Alternatives) else node

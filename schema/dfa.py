@@ -2,7 +2,8 @@
 
 The states of a `Dfa` are integers with start 0; its edges are labelled with the *symbols* of
 an `Alphabet`, the classes of code points that none of the expressions involved tells apart.
-Automata that meet in one operation share one alphabet. The operations are in `automata`.
+`common_alphabet` refines the labels of automata that are to meet. The operations are in
+`automata`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from infernix.gbnf.grammar import (
     walk,
 )
 
-__all__ = ["DEAD", "Alphabet", "Dfa", "sources", "trim"]
+__all__ = ["DEAD", "Alphabet", "Dfa", "common_alphabet", "sources", "trim"]
 
 DEAD = -1
 """The missing state: nothing is accepted from here."""
@@ -52,13 +53,14 @@ class Alphabet:
             start = point
         self._signatures = list(members)
         self._symbols: dict[Ranges, tuple[int, ...]] = {}
+        self._joined: dict[tuple[int, ...], Ranges] = {}
         self.ranges: list[Ranges] = [normal_ranges(part) for part in members.values()]
         """The code points of each symbol."""
 
     @classmethod
-    def of(cls, expressions: Iterable[Expression]) -> Alphabet:
-        """The alphabet that fits all of the expressions and "any character"."""
-        return cls([ANY_CHAR.ranges, *(ranges for item in expressions for ranges in _leaves(item))])
+    def of(cls, expression: Expression) -> Alphabet:
+        """The alphabet of the classes in an expression; every character has a symbol."""
+        return cls([ANY_CHAR.ranges, *_leaves(expression)])
 
     @property
     def size(self) -> int:
@@ -72,6 +74,14 @@ class Alphabet:
             bit = self._bits[ranges]
             found = tuple(symbol for symbol, inside in enumerate(self._signatures) if inside & bit)
             self._symbols[ranges] = found
+        return found
+
+    def joined(self, symbols: tuple[int, ...]) -> Ranges:
+        """The code points of several symbols."""
+        found = self._joined.get(symbols)
+        if found is None:
+            found = normal_ranges(part for symbol in symbols for part in self.ranges[symbol])
+            self._joined[symbols] = found
         return found
 
     @cached_property
@@ -147,22 +157,37 @@ class Dfa:
             return NOTHING
         edges: list[tuple[tuple[int, int, int], ...]] = []
         for row in self.moves:
-            by_target: dict[int, list[tuple[int, int]]] = {}
+            by_target: dict[int, list[int]] = {}
             for symbol, target in enumerate(row):
                 if target != DEAD:
-                    by_target.setdefault(target, []).extend(self.alphabet.ranges[symbol])
+                    by_target.setdefault(target, []).append(symbol)
             edges.append(
                 tuple(
                     sorted(
                         (low, high, target)
-                        for target, parts in by_target.items()
-                        for low, high in normal_ranges(parts)
+                        for target, symbols in by_target.items()
+                        for low, high in self.alphabet.joined(tuple(symbols))
                     )
                 )
             )
         return Automaton(
             tuple(edges), frozenset(state for state, final in enumerate(self.accepting) if final)
         )
+
+
+def common_alphabet(dfas: Iterable[Dfa]) -> list[Dfa]:
+    """The same automata over one alphabet that is fine enough for all of them."""
+    given = list(dfas)
+    if len({id(dfa.alphabet) for dfa in given}) <= 1:
+        return given
+    alphabet = Alphabet(ranges for dfa in given for ranges in dfa.alphabet.ranges)
+    samples = [ranges[0][0] for ranges in alphabet.ranges]
+    result = []
+    for dfa in given:
+        coarse = [dfa.alphabet.symbol_of(code) for code in samples]
+        moves = [[DEAD if symbol is None else row[symbol] for symbol in coarse] for row in dfa.moves]
+        result.append(Dfa(alphabet, moves, dfa.accepting))
+    return result
 
 
 def trim(dfa: Dfa, start: int = 0) -> Dfa:

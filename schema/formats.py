@@ -87,17 +87,15 @@ GROUP = "[0-9A-Fa-f]{1,4}"
 
 
 def _ipv6() -> str:
-    """RFC 3986's spelling of RFC 4291: "::" stands for at least one group of zeros."""
+    """Eight groups, or fewer around one "::"; the last two may be an IPv4 address."""
     last_two = rf"(?:{GROUP}:{GROUP}|{IPV4})"
     forms = [rf"(?:{GROUP}:){{6}}{last_two}"]
     for before in range(8):
-        # At most `before` groups, "::", and at most 7 - before groups or their IPv4 ending.
-        left = rf"(?:(?:{GROUP}:){{0,{before - 1}}}{GROUP})?" if before else ""
+        # "::" stands for at least one group: at most 7 - before groups come after it.
         after = 7 - before
-        endings = [GROUP] if after else []
-        if after >= 2:
-            endings = [rf"(?:{GROUP}:){{0,{after - 2}}}{last_two}", GROUP]
-        forms.append(rf"{left}::" + (rf"(?:{'|'.join(endings)})?" if endings else ""))
+        ending = rf"|(?:{GROUP}:){{0,{after - 2}}}{last_two}" if after >= 2 else ""
+        single = rf"(?:{GROUP}{ending})?" if after else ""
+        forms.append(rf"(?:{GROUP}:){{{before}}}:{single}" if before else rf"::{single}")
     return rf"(?:{'|'.join(forms)})"
 
 

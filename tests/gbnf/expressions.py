@@ -6,6 +6,9 @@ the automata or the matcher.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from random import Random
+
 from infernix.gbnf.grammar import (
     Alternatives,
     Automaton,
@@ -46,6 +49,47 @@ def ends(expression: Expression, text: str, start: int, rules: dict[str, Express
             return ends(rules[name], text, start, rules)
         case _:
             raise TypeError(expression)
+
+
+def sample(expression: Expression, random: Random, most: int = 4) -> str | None:
+    """A random text of the expression with at most `most` rounds beyond a minimum; None at a dead end."""
+    match expression:
+        case Literal(word):
+            return word
+        case CharClass(ranges):
+            if not ranges:
+                return None
+            low, high = random.choice(ranges)
+            return chr(random.choice([low, high, random.randint(low, high)]))
+        case Sequence(items):
+            return _joined(sample(item, random, most) for item in items)
+        case Alternatives(choices):
+            return sample(random.choice(choices), random, most)
+        case Repeat(item, minimum, maximum):
+            highest = minimum + most if maximum is None else min(maximum, minimum + most)
+            return _joined(sample(item, random, most) for _ in range(random.randint(minimum, highest)))
+        case Automaton():
+            return _walk(expression, random, most)
+        case _:
+            raise TypeError(expression)
+
+
+def _joined(parts: Iterable[str | None]) -> str | None:
+    known = list(parts)
+    return None if None in known else "".join(part for part in known if part is not None)
+
+
+def _walk(automaton: Automaton, random: Random, most: int) -> str | None:
+    # Long enough to reach the end of any automaton of the tests: all their states are useful.
+    state, text = 0, ""
+    for step in range(10 * len(automaton.edges) + most):
+        if state in automaton.accepting and (not automaton.edges[state] or random.random() < 0.3):
+            return text
+        low, high, state = random.choice(automaton.edges[state])
+        text += chr(random.choice([low, high, random.randint(low, high)]))
+        if step > most * 10 and state in automaton.accepting:
+            return text
+    return text if state in automaton.accepting else None
 
 
 def _repeat_ends(

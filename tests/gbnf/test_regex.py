@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.gbnf.expressions import full_match
+from tests.gbnf.patterns import ALPHABET, pattern_texts, translate
 
 from infernix.gbnf.errors import RegexError
 from infernix.gbnf.grammar import (
@@ -23,53 +24,6 @@ from infernix.gbnf.grammar import (
 from infernix.gbnf.regex import ANY_TEXT, MAX_COUNT, MAX_DEPTH, parse_regex, parse_search, regex_grammar
 
 # ---------------------------------------------------------------- against Python's re
-# Patterns over a small alphabet, written in the part of the syntax on which ECMAScript and
-# Python's `re.ASCII` agree once `.` is replaced and `$` is `\Z`.
-
-ATOMS = [
-    "a",
-    "b",
-    "0",
-    "-",
-    r"\.",
-    ".",
-    "[ab]",
-    "[^a]",
-    "[a-c0]",
-    r"[\d-]",
-    r"\d",
-    r"\w",
-    r"\D",
-    r"\W",
-    "[b-]",
-]
-ALPHABET = "ab0-\n"
-PYTHON_DOT = "[^\\n\\r\u2028\u2029]"
-
-
-def translate(pattern: str) -> str:
-    """The same language for `re.compile(..., re.ASCII)`: the dot, and `$` only at the very end."""
-    tokens = re.findall(r"\\.|\[\^?[^\]]*\]|.", pattern, re.DOTALL)
-    return "".join({".": PYTHON_DOT, "$": r"\Z"}.get(token, token) for token in tokens)
-
-
-quantifiers = st.sampled_from(
-    ["", "", "*", "+", "?", "{2}", "{1,}", "{0,2}", "{1,3}", "*?", "+?", "??", "{0}"]
-)
-pattern_texts = st.recursive(
-    st.sampled_from(ATOMS),
-    lambda inner: st.one_of(
-        st.builds(lambda parts: "".join(parts), st.lists(inner, min_size=0, max_size=3)),
-        st.builds(
-            lambda opened, parts, quantifier: opened + "|".join(parts) + ")" + quantifier,
-            st.sampled_from(["(", "(?:"]),
-            st.lists(inner, min_size=1, max_size=3),
-            quantifiers,
-        ),
-        st.builds(lambda atom, quantifier: atom + quantifier, st.sampled_from(ATOMS), quantifiers),
-    ),
-    max_leaves=8,
-)
 SHORT_TEXTS = ["".join(chars) for length in range(5) for chars in itertools.product(ALPHABET, repeat=length)]
 
 HAND_WRITTEN = [
