@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from .errors import GrammarError
 from .facts import nullable, productive
 from .grammar import Alternatives, Expression, Grammar, Rule, RuleRef, TokenSet, children
+from .source import Source
 
 __all__ = [
     "GrammarWarning",
@@ -38,13 +39,22 @@ class GrammarWarning:
         return self.message if self.line is None else f"{self.line}:{self.column}: {self.message}"
 
 
-def check(grammar: Grammar) -> list[GrammarWarning]:
+def check(grammar: Grammar, text: str | bytes | None = None) -> list[GrammarWarning]:
     """Refuse a grammar that cannot be used; warn of rules and alternatives that do nothing.
+
+    `text` is what the grammar was read from, if it was: errors then show their line.
 
     Raises:
         GrammarError: a rule is defined twice or not at all, the root is missing, or no
             string at all belongs to the grammar.
     """
+    try:
+        return _checked(grammar)
+    except GrammarError as error:
+        raise (error if text is None else Source(text).locate(error)) from None
+
+
+def _checked(grammar: Grammar) -> list[GrammarWarning]:
     _check_names(grammar)
     fertile = productive(grammar)
     if not fertile.rule_holds(grammar.root):

@@ -190,6 +190,15 @@ def test_an_empty_language_is_an_error(text: str) -> None:
     with pytest.raises(GrammarError, match="no finite text belongs to the grammar") as caught:
         check(parse_gbnf(text))
     assert (caught.value.line, caught.value.column) == (1, 1)
+    assert caught.value.source_line is None
+
+
+def test_errors_show_their_line_if_the_text_is_given() -> None:
+    text = '# first\r\n root ::= x\r\nx ::= "x" root'
+    with pytest.raises(GrammarError, match="never ends") as caught:
+        check(parse_gbnf(text), text)
+    assert (caught.value.line, caught.value.column) == (2, 2)
+    assert caught.value.excerpt() == " root ::= x\n ^"
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,10 @@ pytestmark = pytest.mark.slow
 
 # Left out, because the difference is meant (docs/gbnf.md names each): numbers beyond 2**31 - 1, `{n,-1}`,
 # surrogates and NUL in the text, rule options, the constructors that are not offered.
-PIECES = [
-    *"root x x () ( ) | | * + ? {2} {0} {1,} {1,2} {3,1} { } true . 1".split(),
-    *r""" "a" "b" "" "\x61" "\u0062" "\q" " [a] [^a] [ab-] [b-a] [] [^] [\d] """.split(),
-    *"Token Token(1) ExcludeToken(1,2) Token() (=".split(),
-    *("#\n", "\n", "\nx ::=", "\nroot ::="),
-]
+SIGNS = "root x x () ( ) | | * + ? {2} {0} {1,} {1,2} {3,1} { } true . 1 Token Token(1) Token() (="
+SPELLED = r""" "a" "b" "" "\x61" "\u0062" "\q" " [a] [^a] [ab-] [b-a] [] [^] [\d] """
+PIECES = [*SIGNS.split(), *SPELLED.split(), "#\n", "\n", "\nx ::=", "\nroot ::="]
+ELEMENTS = r"""item () "a" "ab" "" "\x61" "\u0062""-" [a] [^a] [ab-] [a-b-] [] [^]"""
 WORDS = ["".join(word) for length in range(4) for word in itertools.product("ab-", repeat=length)]
 
 
@@ -57,9 +55,8 @@ def test_the_same_texts_are_grammars(xgrammar: Any, pieces: list[str], end: str)
     assert (ours(text) is None) == (theirs(xgrammar, text) is None), text
 
 
-leaves = st.sampled_from(r"""item () "a" "ab" "" "\x61" "\u0062""-" [a] [^a] [ab-] [a-b-] [] [^]""".split())
 texts = st.recursive(
-    leaves,
+    st.sampled_from(ELEMENTS.split()),
     lambda parts: st.one_of(
         st.lists(parts, min_size=1, max_size=3).map(" ".join),
         st.lists(parts, min_size=1, max_size=3).map(lambda choices: f"({' | '.join(choices)})"),
