@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,7 +34,8 @@ __all__ = ["generate"]
 
 SAMPLING = "Sampling"
 DEFAULT_MAX_TOKENS = 256
-DEFAULT_THREADS = 1
+MOST_THREADS = 8
+DEFAULT_THREADS = min(MOST_THREADS, max(1, (os.cpu_count() or 1) // 2))  # cores are often hyper-threads
 
 MaxNew = Annotated[int, typer.Option("--max-new", min=0, metavar="N", help="At most so many new tokens.")]
 Temperature = Annotated[
