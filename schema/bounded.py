@@ -11,6 +11,7 @@ Real patterns mostly imply their bounds or have one part of variable length:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from infernix.gbnf.grammar import (
     EMPTY,
@@ -137,6 +138,12 @@ def _bounded_sequence(
     items: list[Expression], minimum: int, maximum: int | None, levels: int
 ) -> Expression | None:
     """All parts but one have a fixed length, perhaps after choosing among a few alternatives."""
+    ahead = list(takewhile(lambda item: _fixed_length(item) is not None, items))
+    if ahead:  # they stay in front of the choices: `a(b|cd)e*`
+        used = sum(_fixed_length(item) or 0 for item in ahead)
+        rest = None if maximum is None else maximum - used
+        inner = bounded(sequence(items[len(ahead) :]), max(0, minimum - used), rest, levels - 1)
+        return inner if inner is None or inner == NOTHING else sequence([*ahead, inner])
     results: list[Expression | None] = []
     for cases, case in enumerate(_cases(items)):
         if cases == MAX_CASES:

@@ -61,15 +61,15 @@ def _label(longest: int, first: str = LETTER_OR_DIGIT, last: str = LETTER_OR_DIG
     return rf"{first}(?:{LABEL_CHAR}{{0,2}}|{reserved_excluded}{LABEL_CHAR}{{0,{inner}}}){last}"
 
 
-def _host_name(labels: int, longest: int, longest_top: int) -> str:
-    """Up to `labels` labels before a highest one."""
+def _host_name(labels: str, longest: int, longest_top: int) -> str:
+    """A quantity of labels before a highest one."""
     label = rf"(?:{LETTER_OR_DIGIT}|{_label(longest)})"
     top = rf"(?:[A-Za-z]|{_label(longest_top, first='[A-Za-z]')}|{_label(longest_top, last='[A-Za-z]')})"
-    return rf"(?:{label}\.){{0,{labels}}}{top}"
+    return rf"(?:{label}\.){labels}{top}"
 
 
-# 3 * 64 + 61 = 253 and 7 * 31 + 30 = 247 characters at most.
-HOSTNAME = rf"(?:{_host_name(3, 63, 61)}|{_host_name(7, 30, 30)})"
+# At most 2 * 64 + 63 = 191, 3 * 64 + 61 = 253 and 7 * 31 + 30 = 247 characters.
+HOSTNAME = rf"(?:{_host_name('{0,2}', 63, 63)}|{_host_name('{3}', 63, 61)}|{_host_name('{0,7}', 30, 30)})"
 
 # ---- RFC 5321, section 4.1.2: Mailbox ------------------------------------------------------
 # Left out: quoted local parts and address literals. A local part has at most 64 octets: one
