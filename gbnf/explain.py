@@ -160,14 +160,11 @@ def _undefined(here: Situation, name: Token, offset: int) -> GrammarError:
 def _number_message(here: Situation) -> str | None:
     """Inside `{...}` and `Token(...)` only numbers and commas can stand."""
     expected = here.expected - {"_NEWLINE"}
-    if expected == {"COMMA", "RPAR"} or (
-        expected == {"INTEGER"} and here.opened is not None and here.before != "LBRACE"
-    ):
-        return (
-            "expected a token id, a non-negative integer" if "INTEGER" in expected else "expected `,` or `)`"
-        )
+    if expected == {"COMMA", "RPAR"}:
+        return "expected `,` or `)`"
     if expected == {"INTEGER"}:
-        return f"expected a number: {_BOUNDS}"
+        in_bounds = here.opened is None or here.before == "LBRACE"
+        return f"expected a number: {_BOUNDS}" if in_bounds else "expected a token id, a non-negative integer"
     if expected and expected <= {"COMMA", "RBRACE", "INTEGER"}:
         return f"expected {'`,` or ' if 'COMMA' in expected else ''}`}}`: {_BOUNDS}"
     return None
