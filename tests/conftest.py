@@ -18,7 +18,9 @@ settings.register_profile(
 )
 settings.register_profile("small", settings.get_profile("default"), max_examples=15)
 settings.register_profile("large", settings.get_profile("default"), max_examples=3000)
-settings.load_profile(os.environ.get("INFERNIX_EXAMPLES", "default"))
+# Without machine code everything is a hundred times slower.
+usual = "small" if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0" else "default"
+settings.load_profile(os.environ.get("INFERNIX_EXAMPLES", usual))
 
 
 def bare_imports() -> list[str]:
