@@ -12,13 +12,12 @@ import argparse
 import json
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 from .cases import data_folder, read_groups, sample, schema_case
 from .engines import ENGINES
 from .report import as_json, details, note, tables, versions
 from .runner import Plan, run_plan
-from .summary import EngineSummary, Results
+from .summary import Results
 from .vocabularies import VOCABULARIES, load_vocabulary
 
 SAMPLE = 300
@@ -51,7 +50,14 @@ def main(arguments: list[str] | None = None) -> None:
     }
     data = as_json(summaries, common, about)
     print(tables(data))
-    write(options, data, results, summaries)
+    if options.json:
+        options.json.write_text(json.dumps(data, indent=1) + "\n")
+    if options.report:
+        options.report.write_text(f"{tables(data)}\n\n{details(results, cases, vocabulary.tokens())}\n")
+    if options.plots:
+        from .plots import plot_distributions
+
+        plot_distributions(summaries, options.plots)
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -106,20 +112,6 @@ def collect(plan: Plan) -> Results:
             note(f"{done} of {turns} turns, {now - started:.0f} s")
             spoken = now
     return results
-
-
-def write(
-    options: argparse.Namespace, data: dict[str, Any], results: Results, summaries: list[EngineSummary]
-) -> None:
-    """Write the files that were asked for."""
-    if options.json:
-        options.json.write_text(json.dumps(data, indent=1) + "\n")
-    if options.report:
-        options.report.write_text(f"{tables(data)}\n\n{details(results, results.engines)}\n")
-    if options.plots:
-        from .plots import plot_distributions
-
-        plot_distributions(summaries, options.plots)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from .cases import Case
+from .clock import NS_PER_MS, NS_PER_US
 from .engines import ENGINES
 from .summary import PERCENTILES, EngineSummary, Results, describe, geometric_mean
+from .walk import CaseResult
 
 __all__ = ["as_json", "details", "format_number", "format_table", "note", "tables", "versions"]
 
@@ -24,6 +27,7 @@ FIGURES = {
 }
 SLOWEST = 10
 MESSAGE_WIDTH = 160
+CONTEXT_BYTES = 60
 
 
 def versions(engines: Iterable[str]) -> dict[str, str]:
@@ -157,36 +161,56 @@ def _ratios(engines: Mapping[str, Any]) -> str:
     return format_table(head, rows)
 
 
-def details(results: Results, engines: Iterable[str]) -> str:
-    """For each engine: its slowest cases and texts, and every verdict that is wrong, by schema id."""
-    return "\n\n".join(_details(name, results.of(name)) for name in engines)
+def details(results: Results, cases: Sequence[Case], tokens: Sequence[bytes]) -> str:
+    """For each engine: its slowest cases and texts, and every verdict that is wrong, by schema id.
+
+    `tokens` are the bytes of the ids, to show where a text was refused.
+    """
+    by_id = {case.id: case for case in cases}
+    return "\n\n".join(
+        "\n".join([f"## {name}", *_slowest(results.of(name)), *_wrong(results.of(name), by_id, tokens)])
+        for name in results.engines
+    )
 
 
-def _details(name: str, results: list[Any]) -> str:
-    compiled = [result for result in results if result.compile_ns]
-    lines = [f"## {name}", "", "Slowest to the first mask (ms of CPU time):", ""]
-    for result in sorted(compiled, key=lambda result: -result.compile_ns)[:SLOWEST]:
-        lines.append(f"- {format_number(result.compile_ns / 1e6)}  {result.case}")
+def _slowest(results: Sequence[CaseResult]) -> list[str]:
+    """The slowest compilations and masks, as list items."""
+    lines = ["", "Slowest to the first mask (ms of CPU time):", ""]
+    for result in sorted(results, key=lambda result: -result.compile_ns)[:SLOWEST]:
+        lines.append(f"- {format_number(result.compile_ns / NS_PER_MS)}  {result.case}")
     masks = [
-        (int(times[place]) / 1e3, f"{result.case}, text {text}, after token {place}")
+        (int(times[place]) / NS_PER_US, f"{result.case}, text {text}, after token {place}")
         for result in results
-        for text, walk in enumerate(result.valid)
-        for times in (walk.masks_first,)
+        for text, times in enumerate(walk.masks_first for walk in result.valid)
         for place in np.argsort(times)[::-1][:SLOWEST].tolist()
     ]
     lines += ["", "Slowest masks of the first pass (us):", ""]
     lines += [f"- {format_number(time)}  {place}" for time, place in sorted(masks, reverse=True)[:SLOWEST]]
-    lines += ["", "Wrong or missing:", ""]
+    return lines
+
+
+def _wrong(results: Sequence[CaseResult], cases: Mapping[str, Case], tokens: Sequence[bytes]) -> list[str]:
+    """Sources that were not compiled and texts that were judged wrongly, as list items."""
+    lines = ["", "Wrong or missing:", ""]
     for result in results:
         if result.status != "compiled":
             lines.append(f"- {result.status}  {result.case}: {result.message[:MESSAGE_WIDTH]}")
         for text, walk in enumerate(result.valid):
             if walk.stopped:
-                done = max(len(walk.masks_first), len(walk.masks_second))
+                ids = cases[result.case].valid[text]
+                done = len(walk.masks_second) or len(walk.masks_first)
+                before = b"".join(tokens[token] for token in ids[:done])[-CONTEXT_BYTES:]
+                after = b"".join(tokens[token] for token in ids[done:])[:CONTEXT_BYTES]
                 where = f"{walk.stopped} after {done} of {walk.tokens} tokens"
-                lines.append(f"- valid text {text} of {result.case}: {where}")
+                lines.append(
+                    f"- valid text {text} of {result.case}: {where}: {_text(before)} <HERE> {_text(after)}"
+                )
         lines += [f"- accepted invalid text {place} of {result.case}" for place in result.wrongly_accepted]
-    return "\n".join(lines)
+    return lines
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors="replace").replace("\n", " ")
 
 
 def note(message: str) -> None:
