@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-__all__ = ["Best", "Inputs", "Proposal", "Result", "Step", "Targets"]
+__all__ = ["Best", "Inputs", "Proposal", "Result", "Shape", "Step", "Verdicts"]
 
 
 class Inputs(NamedTuple):
-    """What the kernels read; every array keeps its address between steps.
+    """What the kernels read to find candidates.
 
-    logits      int32[...], flat: the bits of the logits, rows `pitch` int32 apart
+    logits      int32[...], flat: the bits of the logits, rows `Shape.pitch` apart
     counts      int32[B, V], read only for rows with penalties
-    mask_index  int32[B, P];  mask_words  uint32[N, >= ceil(V/32)]
+    mask_index  int32[B, P];  mask_words  uint32[N, >= ceil(V/32)], contiguous
     rows        ROW[B]
-    drafts      int32[B, K], K = P - 1
+    drafts      int32[B, K]
     """
 
     logits: Any
@@ -29,14 +29,12 @@ class Inputs(NamedTuple):
     drafts: Any
 
 
-class Targets(NamedTuple):
-    """p of every position, device memory: ids int32[B, P, 20], best first; weights float64[B, P, 20];
-    kept int32[B, P], how many count; flags int32[B, P], why there is no p (kept is 0 then)."""  # fmt: skip
+class Shape(NamedTuple):
+    """vocab_size int32;  share int32, tokens of a segment;  pitch int64, int32s between rows of logits."""
 
-    ids: Any
-    weights: Any
-    kept: Any
-    flags: Any
+    vocab_size: Any
+    share: Any
+    pitch: Any
 
 
 class Proposal(NamedTuple):
@@ -45,6 +43,19 @@ class Proposal(NamedTuple):
     drafts: Any
     q_ids: Any
     q_shares: Any
+
+
+class Verdicts(NamedTuple):
+    """What each position decides, given that it is reached, all int32[B, P].
+
+    accepted  1 if its draft is accepted, 0 if the round ends here
+    endings   the correction or bonus, if the round ends here
+    flags     `Flag`: why there is no ending
+    """
+
+    accepted: Any
+    endings: Any
+    flags: Any
 
 
 class Result(NamedTuple):
@@ -58,24 +69,24 @@ class Result(NamedTuple):
 class Best(NamedTuple):
     """Scratch of the argmax, and where its answers go.
 
-    keys     int64[B, P], NOTHING before and after each launch
-    tickets  int32[B, P], 0 before and after
-    targets  `Targets`: a distribution of one token at every position
-    result   `Result`: with a single position, the sampled token
+    keys      int64[B, P], NOTHING before and after each launch
+    tickets   int32[B, P], 0 before and after
+    verdicts  for a verification
+    result    for an ordinary step: the token of position 0
     """
 
     keys: Any
     tickets: Any
-    targets: Any
-    result: Any
+    verdicts: Verdicts
+    result: Result
 
 
 class Step(NamedTuple):
-    """Everything a step touches. lists int64[B, P, segments, 20]: each segment's best keys."""
+    """Everything a step touches. lists int64[B, P, segments * 20]: each segment's best keys."""
 
     inputs: Inputs
     proposal: Proposal
     lists: Any
-    targets: Targets
+    verdicts: Verdicts
     best: Best
     result: Result

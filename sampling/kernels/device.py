@@ -23,40 +23,53 @@ from numba import cuda as _cuda
 
 cuda: Any = _cuda  # untyped upstream; the name must stay `cuda`, the simulator replaces it
 
+# Small batches are small grids; that is not worth a warning at every launch shape.
+config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # type: ignore[attr-defined]
+
 SIMULATED = bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
 if SIMULATED:
-    from . import twins as machine
+    from . import twins as _machine
 else:
-    from . import ptx as machine  # type: ignore[no-redef]
+    from . import ptx as _machine  # type: ignore[no-redef]
+machine: Any = _machine
 
 __all__ = [
     "FORMATS",
     "NOTHING",
     "ONLY_BAD",
     "SIMULATED",
+    "VECTORS",
     "Format",
     "below",
     "cuda",
     "key_of",
     "key_token",
     "key_value",
-    "load_vector",
+    "load_vectors",
+    "load_words",
     "penalise",
+    "rank_of",
     "streaming_kernel",
+    "sync_warp",
 ]
 
 NOTHING = -(1 << 63)
 ONLY_BAD = NOTHING + 1
 MINUS_INFINITY = np.float32(-math.inf)
 
-_REGISTERS = 64  # of 65,536 a multiprocessor: 4 blocks of 256 threads
+_REGISTERS = 80  # of 65,536 a multiprocessor: 3 blocks of 256 threads
 _KEY_SHIFT = 32
 _TOKEN_MASK = 0x7FFFFFFF
 _SIGN_FLIP = np.int32(0x7FFFFFFF)
 _MINUS_ZERO = -1  # the order that -0.0 would have
 
 bits_to_float, float_to_bits, penalise = machine.bits_to_float, machine.float_to_bits, machine.penalise
-load_vector = machine.load_vector
+load_vectors, load_words, sync_warp, VECTORS = (
+    machine.load_vectors,
+    machine.load_words,
+    machine.sync_warp,
+    machine.VECTORS,
+)
 
 
 class Format(NamedTuple):
@@ -65,6 +78,7 @@ class Format(NamedTuple):
     vector: int
     per_word: int  # numbers in a 32-bit register
     peak: Callable[..., Any]  # the largest number of a vector
+    above: Callable[..., Any]  # one bit for each number above a bar
     value: Callable[..., Any]  # (register, place in the register) -> float32
 
 
@@ -73,7 +87,7 @@ def _device(function: Callable[..., Any]) -> Any:
 
 
 def streaming_kernel(function: Callable[..., Any]) -> Any:
-    """Compile a kernel of 256 threads so that four of its blocks fit on a multiprocessor."""
+    """Compile a kernel of 256 threads so that three of its blocks fit on a multiprocessor."""
     return cuda.jit(function) if SIMULATED else cuda.jit(max_registers=_REGISTERS)(function)
 
 
@@ -95,9 +109,9 @@ def _value_f16(register, place):  # type: ignore[no-untyped-def]
 
 
 FORMATS = {
-    "float32": Format(4, 1, machine.peak_f32, _value_f32),
-    "bfloat16": Format(8, 2, machine.peak_bf16, _value_bf16),
-    "float16": Format(8, 2, machine.peak_f16, _value_f16),
+    "float32": Format(4, 1, machine.peak_f32, machine.above_f32, _value_f32),
+    "bfloat16": Format(8, 2, machine.peak_bf16, machine.above_bf16, _value_bf16),
+    "float16": Format(8, 2, machine.peak_f16, machine.above_f16, _value_f16),
 }
 
 
@@ -125,6 +139,20 @@ def key_value(key):  # type: ignore[no-untyped-def]
 def key_token(key):  # type: ignore[no-untyped-def]
     """The token in a key."""
     return np.int32(_TOKEN_MASK - (key & _TOKEN_MASK))
+
+
+@_device
+def rank_of(keys, fill, key):  # type: ignore[no-untyped-def]
+    """How many of the first `fill` keys are larger than this one.
+
+    Indices are unsigned here and in the other hot loops: for a signed index numba adds code
+    that counts negative ones from the end.
+    """
+    rank = np.int32(0)
+    for j in range(np.uint32(fill)):
+        if keys[j] > key:
+            rank = np.int32(rank + 1)
+    return np.uint32(rank)
 
 
 @_device

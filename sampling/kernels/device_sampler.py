@@ -157,12 +157,7 @@ class DeviceSampler:
         grid = (batch, positions)
         make = torch.zeros
         segments = segments_for(self._kind, batch, positions, self.vocab_size)
-        targets = arrays.Targets(
-            _view(make((*grid, MAX_CANDIDATES), dtype=torch.int32, device=device)),
-            _view(make((*grid, MAX_CANDIDATES), dtype=torch.float64, device=device)),
-            _view(make(grid, dtype=torch.int32, device=device)),
-            _view(make(grid, dtype=torch.int32, device=device)),
-        )
+        verdicts = arrays.Verdicts(*(_view(make(grid, dtype=torch.int32, device=device)) for _ in range(3)))
         result = arrays.Result(*(self._outputs.on_device(name) for name in ("tokens", "counts", "flags")))
         keys = torch.full(grid, NOTHING, dtype=torch.int64, device=device)
         tickets = make(grid, dtype=torch.int32, device=device)
@@ -177,9 +172,9 @@ class DeviceSampler:
                 drafts,
             ),
             arrays.Proposal(drafts, self._proposal(self.q_ids), self._proposal(self.q_shares)),
-            _view(make((*grid, segments, MAX_CANDIDATES), dtype=torch.int64, device=device)),
-            targets,
-            arrays.Best(_view(keys), _view(tickets), targets, result),
+            _view(make((*grid, segments * MAX_CANDIDATES), dtype=torch.int64, device=device)),
+            verdicts,
+            arrays.Best(_view(keys), _view(tickets), verdicts, result),
             result,
         )
 
@@ -201,9 +196,13 @@ class DeviceSampler:
         self.step = self.step._replace(inputs=inputs)
         self._launcher = Launcher(self._kind, self.step, self.vocab_size, self._pitch)
 
+    def stage(self) -> None:
+        """Put the masks' dead ends into the row records; before an upload, or a replay that uploads."""
+        self.rows["dead_ends"] = self.masks.dead_ends
+
     def upload(self, *, words: bool = True) -> None:
         """Copy rows, mask index and drafts to the device, and the mask words unless told otherwise."""
-        self.rows["dead_ends"] = self.masks.dead_ends
+        self.stage()
         self._inputs.device.copy_(self._inputs.pinned, non_blocking=True)
         if words and self._words is not None:
             self._words.copy_(self._pinned_words, non_blocking=True)

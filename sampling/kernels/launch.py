@@ -11,20 +11,23 @@ from typing import Any
 import numpy as np
 
 from ..layout import MAX_CANDIDATES
-from . import argmax, finish, select, verify
-from .arrays import Step
+from . import argmax, finish, merge, select, verify
+from .arrays import Shape, Step
 from .device import FORMATS
 
 __all__ = ["Launcher", "segments_for"]
 
-_BLOCKS = 512
-"""Blocks that fill the chip: about four for each multiprocessor of a Hopper GPU."""
+_BLOCKS = 396
+"""Blocks that a Hopper GPU runs at once: three on each of 132 multiprocessors. One more would wait."""
 
 
 def segments_for(kind: str, batch: int, positions: int, vocab_size: int) -> int:
-    """Into how many segments a row is cut: enough blocks to fill the chip, none without a tile."""
-    tiles = -(-vocab_size // (select.THREADS * FORMATS[kind].vector))
-    return max(1, min(_BLOCKS // (batch * positions), tiles, finish.MAX_SEGMENTS))
+    """Into how many segments a row is cut: enough to fill the chip once, of whole tiles, none empty."""
+    tile_tokens = select.THREADS * FORMATS[kind].vector
+    tiles = -(-vocab_size // tile_tokens)
+    wanted = max(1, min(_BLOCKS // (batch * positions), tiles, merge.MAX_SEGMENTS))
+    share = -(-tiles // wanted)
+    return -(-tiles // share)
 
 
 class Launcher:
@@ -35,11 +38,15 @@ class Launcher:
 
     def __init__(self, kind: str, step: Step, vocab_size: int, pitch: int) -> None:
         self.step = step
-        batch, positions, segments, width = step.lists.shape
-        assert width == MAX_CANDIDATES
-        self._shape = (batch, positions)
-        self._grid = (segments, positions, batch)
-        self._row = (np.int32(vocab_size), np.int64(pitch))
+        batch, positions, keys = step.lists.shape
+        assert keys % MAX_CANDIDATES == 0
+        self._grid = (keys // MAX_CANDIDATES, positions, batch)
+        segments = keys // MAX_CANDIDATES
+        tile_tokens = select.THREADS * FORMATS[kind].vector
+        share = -(-vocab_size // (tile_tokens * segments)) * tile_tokens
+        self._shape = Shape(np.int32(vocab_size), np.int32(share), np.int64(pitch))
+        # A single list needs no merging, so one warp will do.
+        self._finish_threads = merge.THREADS if segments > 1 else merge.WARP
         self._select = select.build(kind)
         self._argmax = argmax.build(kind)
 
@@ -48,26 +55,26 @@ class Launcher:
         if greedy:
             self._best(stream)
             return
-        self._candidates(stream)
-        finish.draw[self._shape[0], finish.THREADS, stream](
-            self.step.inputs.rows, self.step.lists, self.step.result
-        )
+        self.select(stream)
+        step = self.step
+        finish.draw[self._grid[2], self._finish_threads, stream](step.inputs.rows, step.lists, step.result)
 
     def accept(self, stream: Any = 0, *, greedy: bool = False) -> None:
         """Verify the drafts of `step.proposal` into `step.result`. `greedy`: every row is greedy."""
-        batch, positions = self._shape
-        rows = self.step.inputs.rows
+        step, (_, positions, batch) = self.step, self._grid
+        rows = step.inputs.rows
         if greedy:
             self._best(stream)
         else:
-            self._candidates(stream)
-            finish.store[(positions, batch), finish.THREADS, stream](rows, self.step.lists, self.step.targets)
-        verify.verify[batch, verify.THREADS, stream](
-            rows, self.step.proposal, self.step.targets, self.step.result
-        )
+            self.select(stream)
+            finish.judge[(positions, batch), self._finish_threads, stream](
+                rows, step.proposal, step.lists, step.verdicts
+            )
+        verify.verify[batch, verify.THREADS, stream](rows, step.inputs.drafts, step.verdicts, step.result)
 
-    def _candidates(self, stream: Any) -> None:
-        self._select[self._grid, select.THREADS, stream](self.step.inputs, *self._row, self.step.lists)
+    def select(self, stream: Any = 0) -> None:
+        """Stage 1 alone: the candidates of every segment of every position, into `step.lists`."""
+        self._select[self._grid, select.THREADS, stream](self.step.inputs, self._shape, self.step.lists)
 
     def _best(self, stream: Any) -> None:
-        self._argmax[self._grid, argmax.THREADS, stream](self.step.inputs, *self._row, self.step.best)
+        self._argmax[self._grid, argmax.THREADS, stream](self.step.inputs, self._shape, self.step.best)

@@ -62,7 +62,7 @@ def _sampler_for(
     stream = torch.cuda.current_stream().cuda_stream
     key = (logits.device, logits.dtype, tuple(logits.shape), vocab_size, sparse, stream)
     if key not in _samplers:
-        _samplers[key] = (DeviceSampler(logits, vocab_size, sparse=sparse), torch.cuda.Event())
+        _samplers[key] = (DeviceSampler(logits, vocab_size, sparse=sparse), torch.cuda.Event())  # type: ignore[no-untyped-call]
     _samplers.move_to_end(key)
     while len(_samplers) > _KEPT_SAMPLERS:
         _samplers.popitem(last=False)[1][1].synchronize()

@@ -5,25 +5,55 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import cuda as _cuda
+
+cuda: Any = _cuda
 
 __all__ = [
+    "VECTORS",
+    "above_bf16",
+    "above_f16",
+    "above_f32",
     "bits_to_float",
     "float_to_bits",
     "half_to_float",
-    "load_vector",
+    "load_vectors",
+    "load_words",
     "peak_bf16",
     "peak_f16",
     "peak_f32",
     "penalise",
+    "sync_warp",
 ]
 
+VECTORS = 4
 _LANES = 4
+_WORD_BYTES = 4
 _HIGH = 0xFFFF0000
 
 
-def load_vector(array: Any, offset: int, wanted: int) -> tuple[Any, ...]:
-    """Four int32 from `offset`; what must not be read comes back as NaN in every format."""
-    return tuple(array[offset + lane] if wanted else np.int32(-1) for lane in range(_LANES))
+def load_vectors(distance: int) -> Any:
+    """(array, offset, wanted 0..3) -> 16 int32; what must not be read comes back as NaN in every format."""
+    step = distance // _WORD_BYTES
+
+    def load(array: Any, offset: int, *wanted: int) -> tuple[Any, ...]:
+        places = [
+            (offset + vector * step + lane, vector) for vector in range(VECTORS) for lane in range(_LANES)
+        ]
+        return tuple(array[place] if wanted[vector] else np.int32(-1) for place, vector in places)
+
+    return load
+
+
+def load_words(distance: int) -> Any:
+    """(array, offset) -> 4 int32 of a uint32 array."""
+    step = distance // _WORD_BYTES
+
+    def load(array: Any, offset: int) -> tuple[Any, ...]:
+        flat = array.reshape(-1)
+        return tuple(np.uint32(flat[offset + vector * step]).view(np.int32) for vector in range(VECTORS))
+
+    return load
 
 
 def bits_to_float(bits: int) -> np.float32:
@@ -41,26 +71,39 @@ def half_to_float(register: int) -> np.float32:
     return np.float32(np.uint16(int(register) & 0xFFFF).view(np.float16))
 
 
-def _largest(values: list[np.float32]) -> np.float32:
-    numbers = [value for value in values if not np.isnan(value)]
-    return max(numbers) if numbers else np.float32(np.nan)
+def _unpack_f32(words: tuple[int, ...]) -> list[np.float32]:
+    return [bits_to_float(word) for word in words]
 
 
-def peak_f32(a: int, b: int, c: int, d: int) -> np.float32:
-    """The largest of four float32, NaN ignored."""
-    return _largest([bits_to_float(word) for word in (a, b, c, d)])
+def _unpack_bf16(words: tuple[int, ...]) -> list[np.float32]:
+    return [bits_to_float(half) for word in words for half in (int(word) << 16, int(word) & _HIGH)]
 
 
-def peak_bf16(a: int, b: int, c: int, d: int) -> np.float32:
-    """The largest of eight bfloat16, NaN ignored."""
-    words = [int(word) for word in (a, b, c, d)]
-    return _largest([bits_to_float(half) for word in words for half in (word << 16, word & _HIGH)])
+def _unpack_f16(words: tuple[int, ...]) -> list[np.float32]:
+    return [half_to_float(half) for word in words for half in (int(word), int(word) >> 16)]
 
 
-def peak_f16(a: int, b: int, c: int, d: int) -> np.float32:
-    """The largest of eight float16, NaN ignored."""
-    words = [int(word) for word in (a, b, c, d)]
-    return _largest([half_to_float(half) for word in words for half in (word, word >> 16)])
+def _peak_of(unpack: Any) -> Any:
+    """The largest number of a vector, NaN ignored."""
+
+    def peak(*words: int) -> np.float32:
+        numbers = [value for value in unpack(words) if not np.isnan(value)]
+        return max(numbers) if numbers else np.float32(np.nan)
+
+    return peak
+
+
+def _above_of(unpack: Any) -> Any:
+    """Which numbers of a vector are above a bar, as bits."""
+
+    def above(a: int, b: int, c: int, d: int, bar: float) -> np.int32:
+        return np.int32(sum(1 << place for place, value in enumerate(unpack((a, b, c, d))) if value > bar))
+
+    return above
+
+
+peak_f32, peak_bf16, peak_f16 = (_peak_of(unpack) for unpack in (_unpack_f32, _unpack_bf16, _unpack_f16))
+above_f32, above_bf16, above_f16 = (_above_of(unpack) for unpack in (_unpack_f32, _unpack_bf16, _unpack_f16))
 
 
 def penalise(value: np.float32, count: int, presence: np.float32, frequency: np.float32) -> np.float32:
@@ -68,3 +111,9 @@ def penalise(value: np.float32, count: int, presence: np.float32, frequency: np.
     if count > 0:
         value = np.float32(value - presence)
     return np.float32(value - np.float32(frequency * np.float32(count)))
+
+
+@cuda.jit(device=True)
+def sync_warp():  # type: ignore[no-untyped-def]
+    """Simulated blocks that use this have one warp."""
+    cuda.syncthreads()

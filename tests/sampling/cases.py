@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,25 @@ class SampleCase:
     counts: np.ndarray | None = None
     positions: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
+    @property
+    def places(self) -> np.ndarray:
+        """The logical position of each row's token."""
+        return self.positions if self.positions.size else np.arange(len(self.logits))
+
+    @cached_property
+    def answers(self) -> list[contract.Sampled]:
+        """The oracle's, computed once."""
+        found = []
+        for row, params in enumerate(self.params):
+            u = rng.uniform(params.seed, int(self.places[row]), Purpose.DECODE)
+            counts = None if self.counts is None else self.counts[row]
+            found.append(
+                contract.sample_row(
+                    self.logits[row], self.words[row], params, self.vocab_size, u, counts=counts
+                )
+            )
+        return found
+
 
 def sampling_mask(words: list[Any], vocab_size: int, positions: int) -> Any:
     """The `SamplingMask` of a batch whose rows are None, or words of one or of P positions."""
@@ -58,19 +77,13 @@ def sampling_mask(words: list[Any], vocab_size: int, positions: int) -> Any:
 
 def check_sample(sample: Backend, case: SampleCase) -> None:
     """Every row of the batch has the oracle's token and flags."""
-    positions = case.positions if case.positions.size else np.arange(len(case.logits))
     mask = sampling_mask(case.words, case.vocab_size, 1)
     got = sample(
-        case.logits, mask, case.params, positions=positions, counts=case.counts, vocab_size=case.vocab_size
+        case.logits, mask, case.params, positions=case.places, counts=case.counts, vocab_size=case.vocab_size
     )
-    for row, params in enumerate(case.params):
-        u = rng.uniform(params.seed, int(positions[row]), Purpose.DECODE)
-        counts = None if case.counts is None else case.counts[row]
-        want = contract.sample_row(
-            case.logits[row], case.words[row], params, case.vocab_size, u, counts=counts
-        )
+    for row, want in enumerate(case.answers):
         found = (int(got.tokens[row]), int(got.flags[row]))
-        assert found == (want.token, int(want.flags)), f"{case.name}, row {row}: {params}"
+        assert found == (want.token, int(want.flags)), f"{case.name}, row {row}: {case.params[row]}"
 
 
 PARAMETER_SETS = [
@@ -280,9 +293,10 @@ def round_of(
         for i in range(rows)
     ]
     extents = np.where(random.random(rows) < 0.3, random.integers(0, drafts + 1, rows), drafts)
-    dead = [int(1 << random.integers(0, drafts + 1)) if random.random() < 0.15 else 0 for _ in range(rows)]
+    dead = [1 << int(random.integers(0, drafts + 1)) if random.random() < 0.15 else 0 for _ in range(rows)]
     counts = random.integers(0, 3, (rows, vocab_size)).astype(np.int32)
+    lengths = random.integers(0, 2**31 - 100, rows)
     return AcceptCase(
-        name, logits, tokens.astype(np.int64), chosen, words, vocab_size, random.integers(0, 2**31 - 100, rows),
+        name, logits, tokens.astype(np.int64), chosen, words, vocab_size, lengths,
         extents, dead, counts, q_ids, q_shares,
     )  # fmt: skip

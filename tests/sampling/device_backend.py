@@ -72,12 +72,7 @@ class DeviceBackend:
         counts = batch.counts if batch.counts.size else np.zeros((1, 1), np.int32)
         grid = (rows, positions)
         as_array = cuda.to_device
-        targets = arrays.Targets(
-            as_array(np.full((*grid, MAX_CANDIDATES), -7, np.int32)),
-            as_array(np.full((*grid, MAX_CANDIDATES), np.nan)),
-            as_array(np.full(grid, -7, np.int32)),
-            as_array(np.full(grid, -7, np.int32)),
-        )
+        verdicts = arrays.Verdicts(*(as_array(np.full(grid, -7, np.int32)) for _ in range(3)))
         result = arrays.Result(*(as_array(np.full(shape, -7, np.int32)) for shape in (grid, rows, rows)))
         proposal = arrays.Proposal(*(as_array(np.ascontiguousarray(array)) for array in proposal))
         return arrays.Step(
@@ -87,12 +82,12 @@ class DeviceBackend:
                 proposal.drafts,
             ),
             proposal,
-            as_array(np.full((*grid, self.segments, MAX_CANDIDATES), 1 << 62, np.int64)),
-            targets,
+            as_array(np.full((*grid, self.segments * MAX_CANDIDATES), 1 << 62, np.int64)),
+            verdicts,
             arrays.Best(
                 as_array(np.full(grid, NOTHING, np.int64)),
                 as_array(np.zeros(grid, np.int32)),
-                targets,
+                verdicts,
                 result,
             ),
             result,
