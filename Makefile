@@ -23,6 +23,7 @@ demo: $(VENV)/.engine  ## the point in one minute: the same prompt free and insi
 	@$(BIN)/python docs/examples/demo.py
 
 test: $(VENV)/.dev  ## the test suite
+	@$(BIN)/infernix warmup
 	$(BIN)/python -m pytest -m "not slow and not gpu"
 
 test-slow: $(VENV)/.dev  ## the tests that take longer

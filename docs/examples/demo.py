@@ -18,6 +18,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported;
 
 import infernix
 from infernix.engine.commands.generate import summary
+from infernix.engine.commands.warmup import ensure_warm
 from infernix.engine.generate import Generation
 from infernix.engine.models.load import LanguageModel, load_model
 from infernix.sampling.params import SamplingParams
@@ -67,6 +68,7 @@ def compare(
 
 def main() -> int:
     """Run both comparisons; 0 if every constrained answer parses."""
+    ensure_warm()
     start = time.perf_counter()
     import torch
 

@@ -12,6 +12,7 @@ import typer
 
 from .console import CommandError, located
 from .files import read_source
+from .warmup import ensure_warm
 
 if TYPE_CHECKING:
     from infernix.gbnf.grammar import Grammar
@@ -91,6 +92,7 @@ class Constraint:
         from infernix import Matcher, compile_grammar
 
         grammar = self.grammar(vocabulary)
+        ensure_warm()
         with located(self.origin):
             return Matcher(compile_grammar(grammar, vocabulary))
 

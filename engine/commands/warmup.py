@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
-from .console import reporting
+from .console import note, reporting
 
-__all__ = ["is_cold", "warm_up", "warmup"]
+__all__ = ["ensure_warm", "warmup"]
 
 ONE_OF_EVERYTHING = r"""
 root    ::= item ("," item)* "!"
@@ -27,9 +28,33 @@ Step = tuple[str, Callable[[], Any]]
 def warmup() -> None:
     """Compile the jitted code once and keep it in the user cache.
 
-    The first command that needs the matcher would do the same, without a progress bar. Takes
-    up to a minute or so the first time, a few seconds after that.
+    The first command that needs the matcher does the same. Takes about a minute the first
+    time, a few seconds after that.
     """
+    _run_with_progress()
+
+
+def ensure_warm() -> None:
+    """Warm up, visibly, if that was never done for this version of the code."""
+    if _is_cold():
+        note("first run of this version: compiling machine code, about a minute, once")
+        _run_with_progress()
+
+
+def _is_cold() -> bool:
+    from infernix.matcher.jit import JIT
+
+    return JIT and not _marker().exists()
+
+
+def _marker() -> Path:
+    """A file beside the compiled kernels that says that all of them are there."""
+    from infernix.matcher.jit import KERNEL_FOLDER
+
+    return KERNEL_FOLDER / "complete"
+
+
+def _run_with_progress() -> None:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -50,19 +75,11 @@ def warmup() -> None:
             run()
             progress.advance(task)
         progress.update(task, description="ready")
-
-
-def warm_up() -> None:
-    """The same without a display."""
-    for _, run in _steps():
-        run()
-
-
-def is_cold() -> bool:
-    """Whether the matcher's kernels will have to be compiled first."""
-    from infernix.matcher.jit import JIT, KERNEL_FOLDER
-
-    return JIT and not any(KERNEL_FOLDER.glob("*/*.nbc")) and not any(KERNEL_FOLDER.glob("*.nbc"))
+    try:
+        _marker().parent.mkdir(parents=True, exist_ok=True)
+        _marker().touch()
+    except OSError:  # a read-only cache keeps nothing, and the next process compiles again
+        note("the compiled code could not be kept: the cache folder cannot be written")
 
 
 def _steps() -> Iterator[Step]:
