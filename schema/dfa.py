@@ -23,6 +23,7 @@ from infernix.gbnf.grammar import (
     Ranges,
     normal_ranges,
     walk,
+    without_fallback,
 )
 
 __all__ = ["DEAD", "Alphabet", "Dfa", "common_alphabet", "sources", "trim"]
@@ -104,8 +105,8 @@ def _leaves(expression: Expression) -> Iterator[Ranges]:
                     yield ((ord(char), ord(char)),)
             case CharClass(ranges):
                 yield ranges
-            case Automaton(edges):
-                for state in edges:
+            case Automaton():
+                for state in without_fallback(node).edges:
                     for low, high, _ in state:
                         yield ((low, high),)
 

@@ -13,7 +13,7 @@ from functools import cache
 from infernix.gbnf.grammar import Expression
 from infernix.gbnf.regex import parse_regex
 
-__all__ = ["FORMATS", "format_expression"]
+__all__ = ["COUNTED_FORMATS", "FORMATS", "format_expression"]
 
 # ---- RFC 3339, sections 5.6 and 5.7: dates and times --------------------------------------
 # Left out: the year 0000 (no calendar library takes it) and leap seconds (whether one exists
@@ -44,40 +44,52 @@ YEARS = rf"\d+Y(?:{MONTHS})?"
 DURATION = rf"P(?:(?:{DAYS}|{MONTHS}|{YEARS})(?:{DURATION_TIME})?|{DURATION_TIME}|\d+W)"
 
 # ---- RFC 1123, section 2.1, and RFC 5890, section 2.3.1: host names ------------------------
-# Labels of 1 to 63 letters, digits and inner hyphens, 253 characters together. Labels with
-# hyphens in both the third and the fourth place are reserved (A-labels "xn--..." among them)
-# and left out. The highest label is not all digits; of those that are not, the ones that
-# neither begin nor end with a letter are left out. The total length is kept by allowing
-# either up to four labels of 63 or up to eight of 30.
+# Labels of letters, digits and inner hyphens, 253 characters together. Left out are:
+# * labels with hyphens in both the third and the fourth place: they are reserved, A-labels
+#   ("xn--...") among them, whose rules are not regular;
+# * labels with more than three leading digits (the highest label must not be all digits);
+#   all-digit labels of up to three digits are allowed in front, at most four of them;
+# * names with more than eight further labels, or with labels longer than HOST_LABELS from
+#   left to right: that keeps the total without counting it, so that a matcher has to follow
+#   no more than one counter at a time.
 
-LETTER_OR_DIGIT = "[A-Za-z0-9]"
-LABEL_CHAR = "[A-Za-z0-9-]"
-
-
-def _label(longest: int, first: str = LETTER_OR_DIGIT, last: str = LETTER_OR_DIGIT) -> str:
-    """Labels of 2 to `longest` characters that begin with `first` and end with `last`."""
-    inner = longest - 5
-    reserved_excluded = rf"{LABEL_CHAR}(?:{LETTER_OR_DIGIT}{LABEL_CHAR}|-{LETTER_OR_DIGIT})"
-    return rf"{first}(?:{LABEL_CHAR}{{0,2}}|{reserved_excluded}{LABEL_CHAR}{{0,{inner}}}){last}"
+ALNUM = "[A-Za-z0-9]"
+INNER = "[A-Za-z0-9-]"
+HOST_LABELS = (63, 40, 30, 25, 20, 20, 16, 16)
+NUMERIC_LABELS = 4
 
 
-def _host_name(labels: str, longest: int, longest_top: int) -> str:
-    """A quantity of labels before a highest one."""
-    label = rf"(?:{LETTER_OR_DIGIT}|{_label(longest)})"
-    top = rf"(?:[A-Za-z]|{_label(longest_top, first='[A-Za-z]')}|{_label(longest_top, last='[A-Za-z]')})"
-    return rf"(?:{label}\.){labels}{top}"
+def _label(longest: int) -> str:
+    """Labels of up to `longest` characters with a letter after at most three digits."""
+    # What may stand in the third and the fourth place of a longer label.
+    third = rf"(?:{ALNUM}{INNER}|-{ALNUM})"
+    after_one = rf"(?:{INNER}?{INNER}?{ALNUM}|{INNER}{third}{INNER}{{0,{longest - 5}}}{ALNUM})?"
+    after_two = rf"(?:{INNER}?{ALNUM}|{third}{INNER}{{0,{longest - 5}}}{ALNUM})?"
+    after_three = rf"(?:{INNER}{{0,{longest - 4}}}{ALNUM})?"
+    after_four = rf"(?:{INNER}{{0,{longest - 5}}}{ALNUM})?"
+    letter = "[A-Za-z]"
+    more_digits = rf"\d(?:{letter}{after_three}|\d{letter}{after_four})"
+    return rf"(?:{letter}{after_one}|\d(?:{letter}{after_two}|{more_digits}))"
 
 
-# At most 2 * 64 + 63 = 191, 3 * 64 + 61 = 253 and 7 * 31 + 30 = 247 characters.
-HOSTNAME = rf"(?:{_host_name('{0,2}', 63, 63)}|{_host_name('{3}', 63, 61)}|{_host_name('{0,7}', 30, 30)})"
+def _host_name(lengths: tuple[int, ...]) -> str:
+    """Names of labels that are at most so long, from left to right."""
+    name = _label(lengths[-1])
+    for longest in reversed(lengths[:-1]):
+        name = rf"{_label(longest)}(?:\.{name})?"
+    return r"(?:\d\d?\d?\.)?" * NUMERIC_LABELS + name
+
+
+HOSTNAME = _host_name(HOST_LABELS)
 
 # ---- RFC 5321, section 4.1.2: Mailbox ------------------------------------------------------
-# Left out: quoted local parts and address literals. A local part has at most 64 octets: one
-# run of atom characters, or up to 32 of them with single dots between.
+# Left out are quoted local parts, address literals, local parts of more than 32 characters
+# beside the dots (the RFC allows 64 octets together), and longer labels than MAIL_LABELS:
+# a whole mailbox has at most 254 octets (section 4.5.3.1.3, without the angle brackets).
 
+MAIL_LABELS = (63, 40, 25, 16, 12)
 ATOM_CHAR = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]"
-LOCAL_PART = rf"(?:{ATOM_CHAR}{{1,64}}|{ATOM_CHAR}(?:\.?{ATOM_CHAR}){{0,31}})"
-EMAIL = rf"{LOCAL_PART}@{HOSTNAME}"
+EMAIL = rf"{ATOM_CHAR}(?:\.?{ATOM_CHAR}){{0,31}}@{_host_name(MAIL_LABELS)}"
 
 # ---- Addresses: RFC 2673, section 3.2, and RFC 4291, section 2.2 ---------------------------
 
@@ -145,6 +157,10 @@ FORMATS: dict[str, str] = {
     "uuid": UUID,
 }
 """The supported formats and their patterns, for the whole string."""
+
+
+COUNTED_FORMATS = frozenset({"email", "hostname"})
+"""Formats that are best matched with their counters: their automata have thousands of states."""
 
 
 @cache

@@ -32,6 +32,7 @@ from infernix.gbnf.grammar import (
     normal_ranges,
     repeat,
     sequence,
+    without_fallback,
 )
 
 __all__ = ["JSON_CHAR", "JSON_STRING", "QUOTE", "encode", "encode_class", "encode_text"]
@@ -135,7 +136,7 @@ def _encode_node(node: Expression, parts: list[Expression]) -> Expression:
         case Repeat(_, minimum, maximum):
             return repeat(parts[0], minimum, maximum)
         case Automaton():
-            return _encode_automaton(node)
+            return _encode_automaton(without_fallback(node))
         case _:
             raise TypeError(f"no expression over characters: {node}")
 

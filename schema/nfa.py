@@ -27,6 +27,7 @@ from infernix.gbnf.grammar import (
     Repeat,
     Sequence,
     fold,
+    without_fallback,
 )
 from infernix.gbnf.regex import ANY_TEXT
 
@@ -69,6 +70,7 @@ class LazyNfa:
             case Repeat(minimum=minimum):
                 empty = minimum == 0 or nullable[0]
             case Automaton(accepting=accepting):
+                node = without_fallback(node)
                 empty = 0 in accepting
             case _:
                 raise TypeError(f"no expression over code points: {node}")

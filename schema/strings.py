@@ -45,9 +45,9 @@ from . import automata
 from .bounded import bounded, text_lengths
 from .determinism import is_deterministic
 from .dfa import Dfa
-from .formats import format_expression
-from .keys import any_key_but
+from .formats import COUNTED_FORMATS, format_expression
 from .json_text import JSON_CHAR, JSON_STRING, QUOTE, encode
+from .keys import any_key_but
 from .lengths import with_length
 from .names import all_but
 from .nfa import LazyNfa
@@ -186,7 +186,8 @@ def values(language: StringLanguage) -> Expression:
     if not language.excluded and not language.not_patterns and len(parts) <= 1:
         direct = bounded(parts[0], minimum, maximum) if parts else repeat(ANY_CHAR, minimum, maximum)
         if direct is not None:
-            return _lower(direct)
+            counted = bool(language.formats) and COUNTED_FORMATS.issuperset(language.formats)
+            return direct if counted else _lower(direct)
     if replace(language, excluded=frozenset()).is_free:
         return all_but(language.excluded)
     return _automaton(language).to_expression()
