@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from infernix.gbnf.grammar import Grammar
+from infernix.matcher import tables
 from infernix.matcher.bitmask import Words, allocate, unpack
+from infernix.matcher.compile import compile_grammar
+from infernix.matcher.matcher import Matcher
 from infernix.matcher.reference import ReferenceMatcher
 from infernix.matcher.vocabulary import Vocabulary
 
 Factory = Callable[[Grammar, Vocabulary], Any]
 
 
-def _fast(grammar: Grammar, vocabulary: Vocabulary) -> Any:
-    from infernix.matcher.compile import compile_grammar
-    from infernix.matcher.matcher import Matcher
+def _fast(features: int) -> Factory:
+    def make(grammar: Grammar, vocabulary: Vocabulary) -> Any:
+        return Matcher(compile_grammar(grammar, vocabulary, allow_control=True, features=features))
 
-    return Matcher(compile_grammar(grammar, vocabulary, allow_control=True))
+    return make
 
 
-FACTORIES: dict[str, Factory] = {"reference": ReferenceMatcher}
-if importlib.util.find_spec("infernix.matcher.matcher"):
-    FACTORIES["fast"] = _fast
+SWITCHES = {
+    name.removeprefix("OFF_").lower(): bit for name, bit in vars(tables).items() if name.startswith("OFF_")
+}
+"""Every optimisation that can be switched off."""
+FACTORIES: dict[str, Factory] = {
+    "reference": ReferenceMatcher,
+    "fast": _fast(0),
+    **{f"without {name}": _fast(bit) for name, bit in SWITCHES.items()},
+    "plain": _fast(sum(SWITCHES.values())),
+}
 
-every_matcher = pytest.mark.parametrize("make", FACTORIES.values(), ids=FACTORIES.keys())
-"""For properties of one matcher on its own."""
-every_fast_matcher = pytest.mark.parametrize(
-    "make",
-    [factory for name, factory in FACTORIES.items() if name != "reference"] or [ReferenceMatcher],
-    ids=[name for name in FACTORIES if name != "reference"] or ["reference"],
-)
-"""For comparisons with the reference."""
+MAIN = ("reference", "fast", "plain")
+every_matcher = pytest.mark.parametrize("make", [FACTORIES[name] for name in MAIN], ids=MAIN)
+"""For properties of one matcher on its own: the oracle, all optimisations, and none."""
+FAST = {name: make for name, make in FACTORIES.items() if name != "reference"}
+"""For comparisons with the reference: also with each optimisation switched off."""
 
 
 def mask(matcher: Any, size: int) -> Words:

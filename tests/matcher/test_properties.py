@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.matcher.generate import Choose, chance
-from tests.matcher.matchers import Factory, allowed, every_fast_matcher, every_matcher, state
+from tests.matcher.matchers import FAST, Factory, allowed, every_matcher, state
 from tests.matcher.strategies import cases, choosers, grammars
 from tests.vocabularies import byte_level
 
@@ -57,35 +57,40 @@ def replayed(make: Factory, case: Case, tokens: list[int]) -> Any:
     return matcher
 
 
-@every_fast_matcher
 @given(case=cases(), choose=choosers())
-def test_masks_equal_the_reference_at_every_step(make: Factory, case: Case, choose: Choose) -> None:
+def test_masks_equal_the_reference_at_every_step(case: Case, choose: Choose) -> None:
+    """One walk, taken by the reference and by the fast matcher in all its variants side by side."""
     grammar, vocabulary = case
-    reference, matcher = ReferenceMatcher(grammar, vocabulary), make(grammar, vocabulary)
+    reference = ReferenceMatcher(grammar, vocabulary)
+    matchers = {name: make(grammar, vocabulary) for name, make in FAST.items()}
     for _ in range(LONGEST_WALK):
         legal = reference.allowed_token_ids()
-        assert state(matcher, vocabulary.size) == (legal, reference.can_end(), reference.is_terminated())
+        expected = legal, reference.can_end(), reference.is_terminated()
+        for name, matcher in matchers.items():
+            assert state(matcher, vocabulary.size) == expected, name
         token_id = next_token(choose, legal, vocabulary)
         if token_id is None:
             break
-        reference.accept_token(token_id)
-        matcher.accept_token(token_id)
+        for matcher in (reference, *matchers.values()):
+            matcher.accept_token(token_id)
 
 
-@every_fast_matcher
 @given(grammar=grammars(largest_bound=9), choose=choosers())
-def test_bytes_equal_the_reference_at_every_step(make: Factory, grammar: Grammar, choose: Choose) -> None:
+def test_bytes_equal_the_reference_at_every_step(grammar: Grammar, choose: Choose) -> None:
     """The same over single bytes, where walks lead deeper into counts and characters."""
     vocabulary = byte_level()
-    reference, matcher = ReferenceMatcher(grammar, vocabulary), make(grammar, vocabulary)
+    reference = ReferenceMatcher(grammar, vocabulary)
+    matchers = {name: make(grammar, vocabulary) for name, make in FAST.items()}
     for _ in range(2 * LONGEST_WALK):
         legal = reference.allowed_token_ids()
-        assert state(matcher, vocabulary.size) == (legal, reference.can_end(), reference.is_terminated())
+        expected = legal, reference.can_end(), reference.is_terminated()
+        for name, matcher in matchers.items():
+            assert state(matcher, vocabulary.size) == expected, name
         token_id = next_token(choose, legal, vocabulary)
         if token_id is None or vocabulary.kind(token_id) == TokenKind.EOS:
             break
-        reference.accept_bytes(bytes([token_id]))
-        matcher.accept_bytes(bytes([token_id]))
+        for matcher in (reference, *matchers.values()):
+            matcher.accept_bytes(bytes([token_id]))
 
 
 @every_matcher

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pytest
-from tests.matcher.matchers import Factory, every_fast_matcher, state
+from tests.matcher.matchers import FAST, Factory, state
 from tests.vocabularies import byte_level
 
 from infernix.gbnf.grammar import (
@@ -22,6 +22,7 @@ from infernix.gbnf.grammar import (
     Repeat,
     Rule,
     RuleRef,
+    Sequence,
     alternatives,
     char_class,
     repeat,
@@ -70,6 +71,11 @@ REGRESSIONS = {
         {"root": Repeat(sequence([A, Automaton(((),), frozenset([0]))]), 0, 2)},
         path=(97, 97),
     ),
+    # A literal may be empty: it does not make sure that a unit takes a byte.
+    "a count whose body begins with the empty literal": Regression(
+        {"root": Repeat(Sequence((Literal(""), repeat(A, 0, None))), 2, None)},
+        path=(97, 97),
+    ),
     "a count of a rule with a common beginning": Regression(
         {
             "root": repeat(X, 0, 2),
@@ -85,7 +91,7 @@ REGRESSIONS = {
 }
 
 
-@every_fast_matcher
+@pytest.mark.parametrize("make", FAST.values(), ids=FAST.keys())
 @pytest.mark.parametrize("name", REGRESSIONS)
 def test_regression(make: Factory, name: str) -> None:
     rules, tokens, path = REGRESSIONS[name]
