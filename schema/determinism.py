@@ -1,7 +1,9 @@
-"""Whether an expression reads its texts deterministically.
+"""What decides whether an expression or its automaton is the better form for a matcher.
 
 An expression that never has two ways to read the next character costs the matcher one item
-per position, however large its counters are. Others are better turned into an automaton.
+per position, and one token set for all values of its counter, however large that is. Others
+are better turned into an automaton, and so are counters inside counters, whose values the
+matcher has to tell apart.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from infernix.gbnf.grammar import (
 
 from .nfa import LazyNfa
 
-__all__ = ["is_deterministic"]
+__all__ = ["has_nested_counters", "is_deterministic"]
 
 MAX_CELLS = 2000
 """Cells looked at before an expression counts as not deterministic."""
@@ -64,3 +66,14 @@ def _shorten(node: Expression, parts: list[Expression]) -> Expression:
     if isinstance(node, Sequence):
         return sequence(parts)
     return alternatives(parts) if isinstance(node, Alternatives) else node
+
+
+def has_nested_counters(expression: Expression) -> bool:
+    """Whether a counted repetition contains another one; `?`, `*` and `+` do not count."""
+    return fold(expression, _counters) > 1
+
+
+def _counters(node: Expression, parts: list[int]) -> int:
+    """How many counters are open at once."""
+    counted = isinstance(node, Repeat) and (node.minimum > 1 or (node.maximum or 0) > 1)
+    return max(parts, default=0) + counted

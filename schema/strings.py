@@ -8,8 +8,8 @@ it into an expression over JSON text, by the cheapest exact means:
 3. otherwise the language of the values (`values`), each character in its canonical spelling.
 
 The values of one pattern stay an expression, with its counters, if it reads its texts
-deterministically or is too large for an automaton; a length is worked into the counters
-where that is possible (`bounded.py`). All else is an automaton: patterns and formats are
+deterministically or is too large for an automaton (`determinism.py`); a length is worked
+into the counters where that is possible (`bounded.py`). All else is an automaton: patterns and formats are
 intersected, exclusions subtracted and lengths counted, within the limits of the contract.
 
 Errors carry no pointer; the caller knows the place in the schema and adds it.
@@ -43,7 +43,7 @@ from infernix.gbnf.regex import ANY_TEXT, parse_search
 
 from . import automata
 from .bounded import bounded, text_lengths
-from .determinism import is_deterministic
+from .determinism import has_nested_counters, is_deterministic
 from .dfa import Dfa
 from .formats import COUNTED_FORMATS, format_expression
 from .json_text import JSON_CHAR, JSON_STRING, QUOTE, encode
@@ -69,7 +69,10 @@ MAX_AUTOMATON_LENGTH = 8192
 """The largest length bound that an automaton counts."""
 DIRECT_STATES = 512
 """A single pattern becomes an automaton of at most this many states; a larger one keeps its counters."""
-DIRECT_STATES_BEFORE_MERGING = 4 * DIRECT_STATES
+NESTED_STATES = 2048
+"""The same for a pattern with counters inside counters."""
+STATES_BEFORE_MERGING = 4
+"""How many times as large an automaton may be before equal states are merged."""
 CACHED_LANGUAGES = 1024
 
 
@@ -127,13 +130,16 @@ def checker(language: StringLanguage) -> Callable[[str], bool]:
     longest = language.max_length
 
     def check(value: str) -> bool:
-        return (
-            language.min_length <= len(value)
-            and (longest is None or len(value) <= longest)
-            and value not in language.excluded
-            and all(part.accepts(value) for part in required)
-            and not any(part.accepts(value) for part in forbidden)
-        )
+        if value in language.excluded or len(value) < language.min_length:
+            return False
+        if longest is not None and len(value) > longest:
+            return False
+        try:
+            return all(part.accepts(value) for part in required) and not any(
+                part.accepts(value) for part in forbidden
+            )
+        except LimitError as error:
+            raise UnsupportedSchema(f"a string is too long for its pattern: {error}") from error
 
     return check
 
@@ -197,13 +203,15 @@ def _lower(expression: Expression) -> Expression:
     """One expression in the form that the matcher reads best."""
     if text_lengths(expression) is None:
         return NOTHING
-    if is_deterministic(expression):
+    nested = has_nested_counters(expression)
+    if is_deterministic(expression) and not nested:
         return expression
+    limit = NESTED_STATES if nested else DIRECT_STATES
     try:
-        dfa = automata.build(expression, DIRECT_STATES_BEFORE_MERGING)
+        dfa = automata.build(expression, STATES_BEFORE_MERGING * limit)
     except LimitError:
         return expression
-    return dfa.to_expression() if len(dfa.moves) <= DIRECT_STATES else expression
+    return dfa.to_expression() if len(dfa.moves) <= limit else expression
 
 
 def _required_parts(language: StringLanguage) -> list[Expression]:

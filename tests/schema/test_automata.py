@@ -27,7 +27,7 @@ from infernix.gbnf.grammar import (
 from infernix.gbnf.regex import ANY_TEXT, MAX_DEPTH, parse_regex, parse_search
 from infernix.schema.automata import build, difference, disjoint, intersect, minimize
 from infernix.schema.bounded import bounded, text_lengths
-from infernix.schema.determinism import is_deterministic
+from infernix.schema.determinism import has_nested_counters, is_deterministic
 from infernix.schema.dfa import DEAD, Alphabet, common_alphabet
 from infernix.schema.lengths import with_length
 from infernix.schema.names import all_but
@@ -304,6 +304,13 @@ def test_deterministic_patterns(pattern):
 )
 def test_patterns_that_read_a_character_in_two_ways(pattern):
     assert not is_deterministic(parse_regex(pattern))
+
+
+def test_nested_counters():
+    assert has_nested_counters(parse_regex("([a-z]{1,9} ){1,40}"))
+    assert has_nested_counters(parse_regex("(x|[a-z]{3}y){2,}"))
+    assert not has_nested_counters(parse_regex("([a-z]{1,9} )*[0-9]{3}"))
+    assert not has_nested_counters(parse_regex("([a-z]+ ?){2,40}"))
 
 
 def test_deep_expressions_are_handled_without_recursion():
