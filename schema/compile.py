@@ -1,8 +1,8 @@
 """The entry points: a schema in, a grammar or a verdict out.
 
-    schema_grammar(schema)        the grammar, or a located error
-    json_object_grammar()         any JSON object
-    analyse(schema)               what would happen and why, for people and the command line
+schema_grammar(schema)        the grammar, or a located error
+json_object_grammar()         any JSON object
+analyse(schema)               what would happen and why, for people and the command line
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from .keywords import Draft
 from .layout import LAYOUTS, Layout
 from .lower import lower
 from .reduce import reduce_schema
+from .report import reduced_data
 
 __all__ = ["LayoutName", "Verdict", "analyse", "json_object_grammar", "schema_grammar"]
 
@@ -37,8 +38,8 @@ def schema_grammar(schema: object, *, layout: LayoutName = "free") -> Grammar:
     no assertion is ever dropped or weakened.
     """
     chosen = _layout(layout)
-    root, _ = reduce_schema(read_source(schema))
-    return lower(root, chosen)
+    root, reduction = reduce_schema(read_source(schema))
+    return lower(root, chosen, reduction.draft > Draft.DRAFT4)
 
 
 @lru_cache
@@ -80,12 +81,10 @@ class Verdict:
 
 def analyse(schema: object, *, layout: LayoutName = "free") -> Verdict:
     """Reduce and lower a schema and report the outcome; raises no SchemaError."""
-    from .report import reduced_data
-
     chosen = _layout(layout)
     try:
         root, reduction = reduce_schema(read_source(schema))
-        grammar = lower(root, chosen)
+        grammar = lower(root, chosen, reduction.draft > Draft.DRAFT4)
     except SchemaError as error:
         status = "unsupported"
         if isinstance(error, InvalidSchema | UnsatisfiableSchema):

@@ -8,21 +8,38 @@ whatever way, has no meaning and is an error.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Protocol
 
 from infernix.gbnf.errors import InvalidSchema, UnsupportedSchema
 
-from .arrays import ArraySet
+from .arrays import ArrayPart, ArraySet
 from .document import MAX_VALUE_DEPTH
-from .facts import ALL_TYPES, ALWAYS, ARRAY, NUMBER, OBJECT, STRING, Choice, Facts, Refusal
+from .facts import (
+    ALL_TYPES,
+    ALWAYS,
+    ARRAY,
+    LAST_PLACE,
+    NUMBER,
+    OBJECT,
+    STRING,
+    Choice,
+    Facts,
+    Leftover,
+    Refusal,
+)
 from .numbers import NumberSet
-from .objects import ObjectSet
+from .objects import ObjectPart, ObjectSet
 from .strings import StringLanguage, intersect
 
 __all__ = ["MAX_MERGES", "Conjunction", "Source"]
 
 MAX_MERGES = 16_384
 """At most this many intersection merges in one reduction (a limit of the contract)."""
+
+
+Place = tuple[int, ...]
+"""Where in the document a schema stands: the places of the keywords that lead to it."""
 
 
 class Source(Protocol):
@@ -37,6 +54,30 @@ class Source(Protocol):
         """Where the member's schema stands."""
 
 
+class _Evaluated:
+    """The parts of an object or array that some schemas evaluate."""
+
+    def __init__(self, leftover: Leftover) -> None:
+        self.leftover = leftover
+        self.covers = 0
+        self.names: list[str] = []
+        self.patterns: list[tuple[str, int]] = []
+        self.prefix = 0
+
+    def add(self, facts: Facts) -> None:
+        """Add what one schema evaluates by itself."""
+        self.covers |= facts.covers
+        if self.leftover.kind == OBJECT and facts.objects is not None:
+            for part in facts.objects.parts:
+                self.names += part.properties
+                self.patterns += [(pattern, ALWAYS) for pattern, _ in part.patterns]
+        if self.leftover.kind == ARRAY:
+            self.prefix = max(self.prefix, facts.prefix)
+            if facts.arrays is not None and facts.arrays.contains:
+                reason = "the items that contains evaluates have no fixed place"
+                raise UnsupportedSchema(reason, self.leftover.pointer)
+
+
 class Conjunction:
     """The meet of the members added so far. `None` means no constraint; no types, no value.
 
@@ -44,8 +85,8 @@ class Conjunction:
     """
 
     __slots__ = (
-        "arrays", "barred", "choices", "numbers", "objects", "parents", "refusals", "roots", "source",
-        "strings", "types", "values",
+        "arrays", "barred", "choices", "chosen", "leftover", "numbers", "objects", "parents", "places",
+        "refusals", "roots", "source", "strings", "types", "values",
     )  # fmt: skip
 
     def __init__(self, source: Source) -> None:
@@ -58,40 +99,48 @@ class Conjunction:
         self.objects: ObjectSet | None = None
         self.barred: list[Any] = []
         self.refusals: list[Refusal] = []
-        self.choices: list[tuple[Choice, int]] = []
+        self.choices: list[tuple[Choice, int, Place]] = []
         self.parents: dict[int, int] = {}
         self.roots: list[int] = []
+        self.places: list[Place] = []
+        self.leftover: list[tuple[Leftover, int]] = []
+        self.chosen: dict[Choice, tuple[int, ...]] = {}
 
     def copy(self) -> Conjunction:
         """An independent copy, to add an alternative to."""
         twin = Conjunction.__new__(Conjunction)
         for name in ("source", "types", "values", "numbers", "strings", "arrays", "objects"):
             setattr(twin, name, getattr(self, name))
-        for name in ("barred", "refusals", "choices", "parents", "roots"):
+        for name in ("barred", "refusals", "choices", "parents", "roots", "places", "leftover", "chosen"):
             setattr(twin, name, getattr(self, name).copy())
         return twin
 
-    def add_root(self, member: int, parent: int = ALWAYS) -> None:
-        """Meet with a member; `parent` is the member whose choice offers it, if one does."""
+    def add_root(self, member: int) -> None:
+        """Meet with a member of the conjunction itself."""
         self.roots.append(member)
-        self._add(member, parent, 0)
+        self._add(member, ALWAYS, ())
 
-    def _add(self, member: int, parent: int, depth: int) -> None:
+    def choose(self, choice: Choice, alternative: tuple[int, ...], owner: int, place: Place) -> None:
+        """Meet with one alternative of a choice that the member `owner` offers."""
+        self.chosen[choice] = alternative
+        for member in alternative:
+            self.roots.append(member)
+            self._add(member, owner, place)
+
+    def _add(self, member: int, parent: int, place: Place) -> None:
         if member == ALWAYS or not self.types:
             return
         if member in self.parents:
             self._check_cycle(member, parent)
             return
-        if depth > MAX_VALUE_DEPTH:
+        if len(place) > MAX_VALUE_DEPTH:
             where = self.source.pointer(member)
             raise UnsupportedSchema(f"composition nests deeper than {MAX_VALUE_DEPTH} levels", where)
         self.parents[member] = parent
         facts = self.source.facts(member)
-        for item in facts.before:
-            self._add(item, member, depth + 1)
-        self._meet(facts, member)
-        for item in facts.after:
-            self._add(item, member, depth + 1)
+        self.meet(facts, member, place)
+        for index, inner in facts.members:
+            self._add(inner, member, (*place, index))
 
     def _check_cycle(self, member: int, ancestor: int) -> None:
         """Raise if `member` stands above `ancestor` in the chain of reasons, or is it."""
@@ -101,7 +150,7 @@ class Conjunction:
                 raise InvalidSchema("the reference cycle never descends into a value", where)
             ancestor = self.parents[ancestor]
 
-    def _meet(self, facts: Facts, member: int) -> None:
+    def meet(self, facts: Facts, member: int = ALWAYS, place: Place = ()) -> None:
         """Intersect with one schema's own facts."""
         self.types &= facts.types
         if facts.values is not None:
@@ -114,9 +163,57 @@ class Conjunction:
             self.arrays = self._met(self.arrays, facts.arrays, ARRAY)
         if facts.objects is not None and self.types & OBJECT:
             self.objects = self._met(self.objects, facts.objects, OBJECT)
+            # Facts that stand nowhere in the document do not move a property.
+            own = (*place, facts.place) if facts.place < LAST_PLACE else (LAST_PLACE,)
+            self.places += [own] * len(facts.objects.parts)
         self.barred += facts.barred
         self.refusals += facts.refusals
-        self.choices += [(choice, member) for choice in facts.choices]
+        self.choices += [(choice, member, (*place, choice.place)) for choice in facts.choices]
+        self.leftover += [(leftover, member) for leftover in facts.leftover]
+
+    def ordered_objects(self) -> ObjectSet | None:
+        """The set of objects with its parts in the order in which the document declares properties."""
+        if self.objects is None or len(self.objects.parts) < 2:
+            return self.objects
+        ranked = sorted(zip(self.places, self.objects.parts, strict=True), key=lambda pair: pair[0])
+        return replace(self.objects, parts=tuple(part for _, part in ranked))
+
+    def meet_leftovers(self) -> None:
+        """Turn `unevaluatedProperties` and `unevaluatedItems` into parts, now that all choices are made."""
+        leftovers, self.leftover = self.leftover, []
+        for leftover, owner in leftovers:
+            if not leftover.kind & self.types or leftover.member == ALWAYS:
+                continue
+            seen = self._evaluated(owner, leftover)
+            if leftover.kind & seen.covers:
+                continue
+            if leftover.kind == OBJECT:
+                part = ObjectPart(dict.fromkeys(seen.names, ALWAYS), tuple(seen.patterns), leftover.member)
+                self.meet(Facts(objects=ObjectSet((part,))))
+            else:
+                rest = ArrayPart((ALWAYS,) * seen.prefix, leftover.member)
+                self.meet(Facts(arrays=ArraySet((rest,))))
+
+    def _evaluated(self, owner: int, leftover: Leftover) -> _Evaluated:
+        """What the other keywords of `owner`, and the schemas that apply through them, evaluate."""
+        seen = _Evaluated(leftover)
+        pending = [owner]
+        visited = {owner}
+        while pending:
+            member = pending.pop()
+            facts = self.source.facts(member)
+            seen.add(facts)
+            if member != owner:
+                for inner in facts.leftover:
+                    seen.covers |= inner.kind
+            below = [link.member for link in facts.members]
+            for choice in facts.choices:
+                below += self.chosen.get(choice, ())
+            for item in below:
+                if item >= 0 and item not in visited:  # a complement evaluates nothing
+                    visited.add(item)
+                    pending.append(item)
+        return seen
 
     def _met(self, mine: Any, other: Any, kind: int) -> Any:
         """The meet of two sets of one type; an empty one removes the type."""

@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from infernix.gbnf.errors import UnsupportedSchema
@@ -140,6 +142,7 @@ def _split(bound: Decimal) -> _Bound:
     return _Bound(whole.lstrip("0"), fraction)
 
 
+@lru_cache(maxsize=1024)
 def digit_automaton(language: DigitLanguage) -> Expression:
     """The automaton of a `DigitLanguage`; NOTHING if it is empty.
 
@@ -255,7 +258,7 @@ class _Reader:
         if lower < 0 or upper > 0 or (lower == 0 and not self.low.fraction_is_zero_from(place)):
             return False
         missing = language.scale - place
-        return state.rest * 10 ** max(missing, 0) % language.modulus == 0
+        return bool(state.rest * 10 ** max(missing, 0) % language.modulus == 0)
 
 
 def _sign(value: int) -> int:
@@ -273,4 +276,4 @@ def _digit_groups(low: str, high: str, single: bool, zero_apart: bool = False) -
         if text:
             cuts |= {int(text), int(text) + 1}
     edges = sorted(cuts)
-    return [(start, stop - 1) for start, stop in zip(edges, edges[1:], strict=False)]
+    return [(start, stop - 1) for start, stop in pairwise(edges)]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any
 
 from infernix.gbnf.errors import InvalidSchema, UnsupportedSchema
 
@@ -30,7 +30,9 @@ __all__ = [
     "identity",
     "join",
     "json_text_of",
+    "mentions",
     "read_source",
+    "spellings",
     "token_text",
 ]
 
@@ -40,6 +42,9 @@ UINT64_MAX = 2**64 - 1
 
 MAX_VALUE_DEPTH = 256
 """How deep constants, schemas and chains of composition may nest (a limit of the contract)."""
+
+MAX_PLAIN_WHOLE = 10**15
+"""Up to here a whole number has a second spelling with `.0` that binary64 keeps."""
 
 _INFINITY = float("inf")
 
@@ -51,7 +56,7 @@ class Number(Decimal):
 
     def __new__(cls, text: str) -> Number:
         """The number that `text`, a JSON number, denotes exactly."""
-        number = cast(Number, super().__new__(cls, text))
+        number = super().__new__(cls, text)
         number.text = text
         return number
 
@@ -217,6 +222,20 @@ def constant(value: Any, pointer: str, depth: int = 0) -> Any:
     raise InvalidSchema(f"{type(value).__name__} is not a JSON value", pointer)
 
 
+def mentions(value: Any, keys: Iterable[str]) -> bool:
+    """Whether any object in `value` has one of the keys."""
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            if any(key in node for key in keys):
+                return True
+            stack.extend(node.values())
+        elif isinstance(node, list | tuple):
+            stack.extend(node)
+    return False
+
+
 def identity(value: Any) -> Any:
     """A hashable stand-in: two JSON values are equal iff their stand-ins are (1 == 1.0, true != 1)."""
     if isinstance(value, str):
@@ -230,6 +249,17 @@ def identity(value: Any) -> Any:
     if isinstance(value, dict):
         return ("object", frozenset((key, identity(child)) for key, child in value.items()))
     return ("array", tuple(identity(child) for child in value))
+
+
+def spellings(value: Any) -> list[str]:
+    """The JSON texts of a scalar constant: as the source has it, a whole number also as `7` and `7.0`."""
+    own = json_text_of(value)
+    if not isinstance(value, int | Decimal) or isinstance(value, bool):
+        return [own]
+    if not -MAX_PLAIN_WHOLE <= value <= MAX_PLAIN_WHOLE:
+        return [own]
+    whole = int(value)
+    return list(dict.fromkeys([own, str(whole), f"{whole}.0"])) if whole == value else [own]
 
 
 def json_text_of(value: Any) -> str:

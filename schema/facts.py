@@ -14,12 +14,12 @@ from typing import Any, NamedTuple, Protocol
 
 from infernix.gbnf.errors import InvalidSchema, UnsupportedSchema
 
-from .arrays import ALL_ARRAYS, ArrayPart, ArraySet, Contains
-from .document import check_text, constant, exact_number, identity, join
-from .keywords import KEYWORDS, Draft, Family, Status
-from .numbers import INTEGER, NumberSet
-from .objects import ALL_OBJECTS, ObjectPart, ObjectSet
+from .arrays import ArrayPart, ArraySet, Contains
+from .document import check_text, constant, exact_number, identity, join, mentions
 from .formats import FORMATS
+from .keywords import KEYWORDS, REFUSED_FORMATS, Draft, Family, Status
+from .numbers import DIGITS, INTEGER, NumberSet
+from .objects import ObjectPart, ObjectSet
 from .strings import StringLanguage, contains
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "ALWAYS",
     "ARRAY",
     "BOOLEAN",
+    "LAST_PLACE",
     "NEVER",
     "NULL",
     "NUMBER",
@@ -35,6 +36,8 @@ __all__ = [
     "Choice",
     "Facts",
     "Host",
+    "Leftover",
+    "Link",
     "Refusal",
     "read_facts",
     "type_of",
@@ -58,6 +61,10 @@ ALWAYS = ~NEVER
 """The member of the schema `true`."""
 
 
+LAST_PLACE = 1 << 20
+"""The place of what stands nowhere in the document."""
+
+
 class Refusal(NamedTuple):
     """Something that cannot be enforced exactly, should a value of `types` be generated."""
 
@@ -66,22 +73,45 @@ class Refusal(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+class Link(NamedTuple):
+    """A member and the place of the keyword that names it."""
+
+    place: int
+    member: int
+
+
+class Leftover(NamedTuple):
+    """`unevaluatedProperties` (`kind` OBJECT) or `unevaluatedItems` (ARRAY): the rest is of `member`."""
+
+    kind: int
+    member: int
+    pointer: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """At least one alternative holds (`exclusive`: exactly one). An alternative is a conjunction of members."""
+    """At least one alternative holds (`exclusive`: exactly one). An alternative is a conjunction of members.
+
+    `additive` marks an `anyOf`, where several branches that hold each evaluate their parts.
+    """
 
     alternatives: tuple[tuple[int, ...], ...]
     pointer: str
     exclusive: bool = False
+    place: int = LAST_PLACE
+    additive: bool = False
 
 
 @dataclass(slots=True)
 class Facts:
     """The conjunction that one schema is. `None` means no constraint.
 
-    `before` and `after` are the members of `$ref` and `allOf` on either side of
-    `properties`, so that merged properties keep the order of the document.
-    `barred` are constants that the value must differ from.
+    `members` are the schemas of `$ref`, `allOf` and `not`. Places are positions among the
+    keywords, so that merged properties keep the order of the document; `place` is that of `properties`.
+    `barred` are constants that the value must differ from. `leftover` holds what
+    `unevaluatedProperties` and `unevaluatedItems` say, `covers` the types whose parts
+    are all evaluated by `additionalProperties`, `items` and their like, `prefix` the number of
+    items that are evaluated by position.
     """
 
     types: int = ALL_TYPES
@@ -91,11 +121,14 @@ class Facts:
     strings: StringLanguage | None = None
     arrays: ArraySet | None = None
     objects: ObjectSet | None = None
-    before: list[int] = field(default_factory=list)
-    after: list[int] = field(default_factory=list)
+    members: list[Link] = field(default_factory=list)
+    place: int = LAST_PLACE
     choices: list[Choice] = field(default_factory=list)
     barred: list[Any] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
+    leftover: list[Leftover] = field(default_factory=list)
+    covers: int = 0
+    prefix: int = 0
 
 
 class Host(Protocol):
@@ -109,6 +142,9 @@ class Host(Protocol):
 
     def referred(self, reference: str, pointer: str) -> int:
         """The number of the schema that a `$ref` means."""
+
+    def evaluation_matters(self) -> bool:
+        """Whether the document asks anywhere what has been evaluated."""
 
     def synthetic(self, facts: Facts, pointer: str) -> int:
         """The number of a schema made of facts, for what no single keyword of the source says."""
@@ -173,7 +209,7 @@ def _read_lone_reference(schema: dict[str, Any], pointer: str, host: Host, facts
             if row is not None and host.draft == Draft.DRAFT7:
                 reason = f"in draft-07 a $ref hides {key} beside it; write allOf to mean both"
                 facts.refusals.append(Refusal(ALL_TYPES, where, reason))
-    facts.before.append(host.referred(schema["$ref"], where))
+    facts.members.append(Link(0, host.referred(schema["$ref"], where)))
     return facts
 
 
@@ -185,34 +221,20 @@ def _refuse_nested_identifier(schema: dict[str, Any], pointer: str, draft: Draft
     key = "id" if draft == Draft.DRAFT4 else "$id"
     if not isinstance(schema.get(key), str):
         return
-    if draft <= Draft.DRAFT6 and not _mentions_reference(schema):
+    if draft <= Draft.DRAFT6 and not mentions(schema, ("$ref",)):
         return
     reason = "a nested identifier moves the base of references"
     facts.refusals.append(Refusal(ALL_TYPES, join(pointer, key), reason))
 
 
-def _mentions_reference(schema: Any) -> bool:
-    """Whether any object below has a member `$ref`."""
-    stack = [schema]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, dict):
-            if "$ref" in node:
-                return True
-            stack.extend(node.values())
-        elif isinstance(node, list | tuple):
-            stack.extend(node)
-    return False
-
-
-def _read_values(schema: dict[str, Any], pointer: str, _: Host, facts: Facts) -> None:
+def _read_values(schema: dict[str, Any], pointer: str, host: Host, facts: Facts) -> None:
     names = schema.get("type")
     if names is not None:
         facts.types = 0
         for name in (names,) if isinstance(names, str) else names:
             facts.types |= _TYPE_BITS[name]
-        if facts.types & NUMBER and "number" != names and "number" not in names:
-            facts.numbers = NumberSet(kind=INTEGER)
+        if facts.types & NUMBER and names != "number" and "number" not in names:
+            facts.numbers = NumberSet(kind=DIGITS if host.draft == Draft.DRAFT4 else INTEGER)
     if "enum" in schema:
         facts.values = [
             constant(item, join(pointer, "enum", index)) for index, item in enumerate(schema["enum"])
@@ -269,7 +291,10 @@ def _read_strings(schema: dict[str, Any], pointer: str, host: Host, facts: Facts
     patterns = (schema["pattern"],) if "pattern" in schema else ()
     if patterns:
         _check_pattern(patterns[0], pointer + "/pattern", STRING, facts)
-    formats = (schema["format"],) if schema.get("format") in FORMATS else ()
+    name = schema.get("format")
+    formats = (name,) if name in FORMATS else ()
+    if name in REFUSED_FORMATS:
+        facts.refusals.append(Refusal(STRING, pointer + "/format", f"the format {name} cannot be enforced"))
     if maximum is not None and minimum > maximum:
         facts.types &= ~STRING
     elif minimum or maximum is not None or patterns or formats:
@@ -320,10 +345,12 @@ def _read_arrays(schema: dict[str, Any], pointer: str, host: Host, facts: Facts)
     unique = join(pointer, "uniqueItems") if schema.get("uniqueItems") else None
     if parts or minimum or maximum is not None or contains or unique:
         facts.arrays = ArraySet(parts, minimum, maximum, contains, unique)
-    if schema.get("unevaluatedItems", True) is not True:
-        facts.refusals.append(
-            Refusal(ARRAY, join(pointer, "unevaluatedItems"), "what other keywords evaluate is not tracked")
-        )
+    if "unevaluatedItems" in schema:
+        where = pointer + "/unevaluatedItems"
+        facts.leftover.append(Leftover(ARRAY, host.member(schema["unevaluatedItems"], where), where))
+    facts.prefix = len(prefix)
+    if rest_key in schema:
+        facts.covers |= ARRAY
 
 
 def _read_objects(schema: dict[str, Any], pointer: str, host: Host, facts: Facts) -> None:
@@ -356,46 +383,43 @@ def _read_objects(schema: dict[str, Any], pointer: str, host: Host, facts: Facts
         facts.types &= ~OBJECT
         return
     if parts or required or minimum or maximum is not None or names:
-        where = pointer + "/minProperties" if minimum else ""
+        where = pointer + ("/minProperties" if minimum else "/maxProperties")
         facts.objects = ObjectSet(parts, required, minimum, maximum, names, where)
-    if schema.get("unevaluatedProperties", True) is not True:
-        facts.refusals.append(
-            Refusal(
-                OBJECT, join(pointer, "unevaluatedProperties"), "what other keywords evaluate is not tracked"
-            )
-        )
+    facts.place = list(schema).index("properties") if "properties" in schema else LAST_PLACE
+    if "unevaluatedProperties" in schema:
+        where = pointer + "/unevaluatedProperties"
+        facts.leftover.append(Leftover(OBJECT, member(schema["unevaluatedProperties"], where), where))
+    if "additionalProperties" in schema:
+        facts.covers |= OBJECT
 
 
 def _read_composition(schema: dict[str, Any], pointer: str, host: Host, facts: Facts) -> None:
     """`$ref`, `allOf` and `not` are members; `anyOf`, `oneOf` and `if` are choices."""
-    if "$ref" in schema:
-        where = pointer + "/$ref"
-        facts.before.append(host.referred(schema["$ref"], where))
-    late = False
-    for key, value in schema.items():
+    for place, (key, value) in enumerate(schema.items()):
         where = f"{pointer}/{key}"
-        if key == "properties":
-            late = True
+        if key == "$ref":
+            facts.members.append(Link(place, host.referred(value, where)))
         elif key == "allOf":
-            members = [host.member(item, f"{where}/{index}") for index, item in enumerate(value)]
-            (facts.after if late else facts.before).extend(members)
+            facts.members += [
+                Link(place, host.member(item, f"{where}/{index}")) for index, item in enumerate(value)
+            ]
         elif key in ("anyOf", "oneOf"):
             branches = tuple((host.member(item, f"{where}/{index}"),) for index, item in enumerate(value))
-            facts.choices.append(Choice(branches, where, key == "oneOf"))
+            facts.choices.append(Choice(branches, where, key == "oneOf", place, key == "anyOf"))
         elif key == "not":
-            facts.after.append(~host.member(value, where))
+            facts.members.append(Link(place, ~host.member(value, where)))
         elif key == "if":
-            _read_condition(schema, pointer, host, facts)
+            _read_condition(schema, pointer, place, host, facts)
 
 
-def _read_condition(schema: dict[str, Any], pointer: str, host: Host, facts: Facts) -> None:
-    """`if C then T else E` is (C and T) or (not C and E)."""
-    if "then" not in schema and "else" not in schema:
+def _read_condition(schema: dict[str, Any], pointer: str, place: int, host: Host, facts: Facts) -> None:
+    """`if C then T else E` is (C and T) or (not C and E); alone, `if` only says what is evaluated."""
+    if "then" not in schema and "else" not in schema and not host.evaluation_matters():
         return
     condition, then, otherwise = (
         host.member(schema.get(key, True), f"{pointer}/{key}") for key in ("if", "then", "else")
     )
-    facts.choices.append(Choice(((condition, then), (~condition, otherwise)), pointer + "/if"))
+    facts.choices.append(Choice(((condition, then), (~condition, otherwise)), pointer + "/if", place=place))
 
 
 def _read_dependencies(schema: dict[str, Any], pointer: str, host: Host, facts: Facts) -> None:
@@ -412,7 +436,8 @@ def _read_dependencies(schema: dict[str, Any], pointer: str, host: Host, facts: 
                 present = [host.synthetic(Facts(types=OBJECT, objects=ObjectSet(required=names)), where)]
             else:
                 present.append(host.member(needed, where))
-            facts.choices.append(Choice(((absent,), tuple(present)), where))
+            place = list(schema).index(keyword)
+            facts.choices.append(Choice(((absent,), tuple(present)), where, place=place))
 
 
 _READERS = (

@@ -1,8 +1,8 @@
 """Arrays as text: prefixes, repetition, counted and distinct items.
 
-    [A, B], rest C, 1 to 5 items     A ("," B ("," C){0,3})?
-    contains X, 2 or more            a rule for each pair (items so far, X so far), each capped
-    unique items of {a, b, c}        a rule for each set of values used so far
+[A, B], rest C, 1 to 5 items     A ("," B ("," C){0,3})?
+contains X, 2 or more            a rule for each pair (items so far, X so far), each capped
+unique items of {a, b, c}        a rule for each set of values used so far
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def _counted(
     """A rule for each pair of the number of items and the number of contained ones, as far as they matter."""
     layout = lowering.layout
     outside = count.outside if count.outside is not None else term.rest
-    length_cap = maximum if maximum is not None else max(term.minimum, 1)
     count_cap = count.maximum if count.maximum is not None else count.minimum
+    length_cap = maximum if maximum is not None else max(term.minimum, count_cap, 1)
     if (length_cap + 1) * (count_cap + 1) > MAX_RULES:
         raise UnsupportedSchema("the counts of contains are too large", count.pointer)
     names = {

@@ -270,7 +270,7 @@ _STRINGS = (
         "format",
         _PARTLY,
         _string,
-        note="asserted where known (see below); a name no draft defines is an annotation",
+        note="asserted; a name that no draft defines is an annotation",
     ),
     Keyword("contentEncoding", _NOTE, _anything, _D7),
     Keyword("contentMediaType", _NOTE, _anything, _D7),
@@ -348,6 +348,10 @@ _ANNOTATIONS = (
     Keyword("writeOnly", _NOTE, since=_D7),
     Keyword("deprecated", _NOTE, since=_D19),
 )
+
+REFUSED_FORMATS = frozenset({"idn-email", "idn-hostname", "iri", "iri-reference", "regex", "uri-template"})
+"""Formats of the drafts that have no exact regular language here. Names that no draft defines
+("int32", "password") are annotations."""
 
 KEYWORDS: dict[str, Keyword] = {
     row.name: replace(row, family=family)

@@ -40,7 +40,9 @@ MAX_WHITE_SPACE = 32
 """The longest run of white space between two tokens (a limit of the contract)."""
 
 WS = RuleRef("ws")
-WS_RULE = Rule("ws", repeat(char_class((ord(char), ord(char)) for char in " \t\n\r"), 0, MAX_WHITE_SPACE), standard=True)
+WS_RULE = Rule(
+    "ws", repeat(char_class((ord(char), ord(char)) for char in " \t\n\r"), 0, MAX_WHITE_SPACE), standard=True
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from infernix.gbnf.grammar import (
     sequence,
 )
 
-from .document import json_text_of
+from .document import json_text_of, spellings
 from .items import array_body
 from .json_text import JSON_STRING
 from .layout import WS, Layout, needed_rules
@@ -45,8 +45,9 @@ _LONGEST_NAME = 40
 class Lowering:
     """The rules made so far, and the nodes whose rules are still to be made."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, respell: bool = True) -> None:
         self.layout = layout
+        self.respell = respell
         self.rules: dict[str, Rule] = {}
         self._nodes: dict[Node, RuleRef] = {}
         self._terms: dict[NumberSet | StringLanguage, RuleRef] = {}
@@ -89,7 +90,7 @@ class Lowering:
         return RuleRef(name)
 
     def constant(self, value: Any) -> Expression:
-        """The text of a constant: white space between its tokens as the layout has it, all else as written."""
+        """The text of a constant: white space as the layout has it, all else as written."""
         layout = self.layout
         if isinstance(value, dict):
             parts = [
@@ -98,15 +99,19 @@ class Lowering:
             ]
             return self._bracketed("{", parts, "}")
         if isinstance(value, list):
-            return self._bracketed("[", [sequence([self.constant(child), layout.gap]) for child in value], "]")
-        return Literal(json_text_of(value))
+            return self._bracketed(
+                "[", [sequence([self.constant(child), layout.gap]) for child in value], "]"
+            )
+        return alternatives(
+            Literal(text) for text in (spellings(value) if self.respell else [json_text_of(value)])
+        )
 
     def _bracketed(self, opening: str, parts: list[Expression], closing: str) -> Expression:
         inner = [part for item in parts for part in (self.layout.comma, item)][1:]
         return sequence([Literal(opening), self.layout.gap, *inner, Literal(closing)])
 
     def _name(self, pointer: str) -> str:
-        """A fresh rule name that shows where its schema stands; a number sets it apart from the standard names."""
+        """A fresh rule name that shows where its schema stands; standard names have no number."""
         stem = _NOT_IN_NAMES.sub("-", pointer.rpartition("/")[2])[:_LONGEST_NAME].strip("-")
         if not stem or not stem[0].isalpha():
             stem = "schema" + ("-" + stem if stem else "")
@@ -174,7 +179,9 @@ class Lowering:
 
 
 def _is_boolean(term: Values) -> bool:
-    return len(term.constants) == len(BOOLEANS) and all(value in BOOLEANS and isinstance(value, bool) for value in term.constants)
+    return len(term.constants) == len(BOOLEANS) and all(
+        value in BOOLEANS and isinstance(value, bool) for value in term.constants
+    )
 
 
 def _is_free_array(term: ArrayTerm) -> bool:
@@ -186,7 +193,14 @@ def _is_free_array(term: ArrayTerm) -> bool:
 
 
 def _is_free_object(term: ObjectTerm) -> bool:
-    if term.properties or term.late or term.minimum or term.maximum is not None or len(term.others) != 1:
+    if (
+        term.properties
+        or term.late
+        or term.needed
+        or term.minimum
+        or term.maximum is not None
+        or len(term.others) != 1
+    ):
         return False
     keys, node = term.others[0]
     return keys.is_free and _is_anything(node)
@@ -196,9 +210,10 @@ def _is_anything(node: Node) -> bool:
     return bool(node.terms) and isinstance(node.terms[0], Anything)  # type: ignore[index]
 
 
-def lower(root: Node, layout: Layout) -> Grammar:
+def lower(root: Node, layout: Layout, respell: bool = True) -> Grammar:
     """The grammar of the JSON texts, in one layout, of the values of a productive node.
 
+    `respell` lets whole constants be written as `7` and `7.0` alike (in draft-04 only one is an integer).
     Raises UnsupportedSchema where a term has no exact grammar within the limits.
     """
-    return Lowering(layout).grammar(root)
+    return Lowering(layout, respell).grammar(root)

@@ -22,7 +22,7 @@ from infernix.gbnf.grammar import EMPTY, NOTHING, Expression, Literal, alternati
 
 from .document import json_text_of
 from .json_text import JSON_STRING
-from .nodes import ObjectTerm, Property
+from .nodes import Kind, ObjectTerm, Property
 from .strings import StringLanguage, is_empty, json_text
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["object_body"]
 
+MAX_FREE_ORDER = 4
+"""So many required names that nobody declares may come in any order."""
 MAX_COUNTING_RULES = 65_536
 """At most this many rules for one object whose members are counted."""
 
@@ -48,22 +50,31 @@ def object_body(lowering: Lowering, term: ObjectTerm, pointer: str) -> Expressio
     declared = [*term.properties, *term.late]
     if any(item.required and not item.node.productive for item in declared):
         return None
-    other = _other_members(lowering, term, pointer)
+    other = _kinds(lowering, term.others, pointer)
+    needed = _kinds(lowering, term.needed, pointer) if term.needed else None
+    if term.needed and needed is None:
+        return None
+    slots = [_property_slot(lowering, item) for item in term.properties if item.node.productive]
+    late = [_property_slot(lowering, item).member for item in term.late]
     counts = _counts(term, other is not None)
-    properties = [_property_slot(lowering, item) for item in term.properties if item.node.productive]
-    late = [_property_slot(lowering, item) for item in term.late]
-    others = [_Slot(other, 0, repeats=True)] if other is not None else []
     if counts is not None:
-        inner = _counted(lowering, [*properties, *late], other, counts, pointer)
+        if needed is not None:
+            raise UnsupportedSchema("a count beside an undeclared property that must exist", term.counted)
+        slots += [_Slot(member, 1) for member in late]
+        inner = _counted(lowering, slots, other, counts, pointer)
     else:
-        slots = [*properties, *others]
-        for slot in late:
-            slots += [slot, *others]
+        if late:
+            slots.append(_Slot(_late_members(lowering, late, other, pointer), 1))
+        elif other is not None:
+            slots.append(_Slot(other, 0, repeats=True))
+        if needed is not None:
+            # At the very end: a reader that lets the last of equal keys win still finds it.
+            more = repeat(sequence([lowering.layout.comma, needed]), 0, None)
+            slots.append(_Slot(sequence([needed, more]), 1))
         inner = _members(lowering, slots, pointer)
-    layout = lowering.layout
     if inner == NOTHING:
         return None
-    return sequence([Literal("{"), layout.gap, inner, Literal("}")])
+    return sequence([Literal("{"), lowering.layout.gap, inner, Literal("}")])
 
 
 def _property_slot(lowering: Lowering, item: Property) -> _Slot:
@@ -71,14 +82,41 @@ def _property_slot(lowering: Lowering, item: Property) -> _Slot:
     return _Slot(sequence(lowering.layout.member(key, lowering.value(item.node))), int(item.required))
 
 
-def _other_members(lowering: Lowering, term: ObjectTerm, pointer: str) -> Expression | None:
-    """One undeclared member; None if there can be none."""
+def _kinds(lowering: Lowering, kinds: tuple[Kind, ...], pointer: str) -> Expression | None:
+    """One undeclared member of the given kinds; None if there can be none."""
     forms = [
         sequence(lowering.layout.member(_key(lowering, keys), lowering.value(node)))
-        for keys, node in term.others
+        for keys, node in kinds
         if node.productive and not _is_empty(keys)
     ]
     return lowering.rule(pointer + "-other", alternatives(forms)) if forms else None
+
+
+def _late_members(
+    lowering: Lowering, late: list[Expression], other: Expression | None, pointer: str
+) -> Expression:
+    """Required members without a declared place, other members between them.
+
+    A few of them may come in any order, by a rule for each set that has been written; more
+    come in the order given.
+    """
+    comma = lowering.layout.comma
+    others = repeat(sequence([comma, other]), 0, None) if other is not None else EMPTY
+    before = repeat(sequence([other, comma]), 0, None) if other is not None else EMPTY
+    if not 1 < len(late) <= MAX_FREE_ORDER:
+        members = [part for member in late for part in (comma, member, others)][1:]
+        return sequence([before, *members])
+    full = (1 << len(late)) - 1
+    follow: dict[int, Expression] = {full: others}
+    for written in range(full - 1, 0, -1):
+        next_one = alternatives(
+            sequence([member, follow[written | 1 << index]])
+            for index, member in enumerate(late)
+            if not written >> index & 1
+        )
+        follow[written] = lowering.rule(pointer + "-late", sequence([others, comma, next_one]))
+    first = alternatives(sequence([member, follow[1 << index]]) for index, member in enumerate(late))
+    return sequence([before, first])
 
 
 def _is_empty(keys: StringLanguage) -> bool:
@@ -100,7 +138,7 @@ def _counts(term: ObjectTerm, is_open: bool) -> tuple[int, int | None] | None:
     others may be needed to reach the minimum.
     """
     declared = [item for item in (*term.properties, *term.late) if item.node.productive]
-    required = sum(item.required for item in declared)
+    required = sum(item.required for item in declared) + bool(term.needed)
     minimum, maximum = term.minimum, term.maximum
     if minimum <= required:
         minimum = 0
@@ -151,7 +189,7 @@ def _counted(
     counts: tuple[int, int | None],
     pointer: str,
 ) -> Expression:
-    """Members whose number is bounded: `rows[c]` says what may follow c members, slot by slot from the end."""
+    """Members whose number is bounded: `rows[c]` is what may follow c members, from the last slot on."""
     minimum, maximum = counts
     comma = lowering.layout.comma
     # Beyond `top` members nothing depends on their number any more.

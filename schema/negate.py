@@ -12,9 +12,23 @@ from __future__ import annotations
 from itertools import combinations
 
 from .arrays import ArrayPart, ArraySet, Contains
-from .facts import ALL_TYPES, ALWAYS, ARRAY, NEVER, NUMBER, OBJECT, STRING, Choice, Facts, Host, Refusal
-from .numbers import ANY_NUMBER, FRACTION, INTEGER, NumberSet
-from .objects import ObjectPart, ObjectSet
+from .facts import (
+    ALL_TYPES,
+    ALWAYS,
+    ARRAY,
+    LAST_PLACE,
+    NEVER,
+    NUMBER,
+    OBJECT,
+    STRING,
+    Choice,
+    Facts,
+    Host,
+    Link,
+    Refusal,
+)
+from .numbers import ANY_NUMBER, DIGITS, FRACTION, INTEGER, NumberSet
+from .objects import ObjectPart, ObjectSet, Some
 from .strings import StringLanguage
 
 __all__ = ["negated_facts"]
@@ -47,14 +61,15 @@ class _Negation:
             self._arrays(facts.arrays)
         if facts.objects is not None and facts.types & OBJECT:
             self._objects(facts.objects)
-        for member in (*facts.before, *facts.after):
-            self.alternatives.append((~member,))
+        self.alternatives += [(~member,) for _, member in facts.members]
         for choice in facts.choices:
             self._choice(choice)
+        for leftover in facts.leftover:
+            self.refuse(leftover.kind, "what is not evaluated has no complement here", leftover.pointer)
         for refusal in facts.refusals:
             self.refuse(refusal.types, refusal.reason, refusal.pointer)
         if len(self.alternatives) == 1:
-            return Facts(after=list(self.alternatives[0]))
+            return Facts(members=[Link(LAST_PLACE, member) for member in self.alternatives[0]])
         return Facts(types=ALL_TYPES if self.alternatives else 0, choices=self._own_choice())
 
     def _own_choice(self) -> list[Choice]:
@@ -77,7 +92,9 @@ class _Negation:
             self.add(Facts(NUMBER, numbers=NumberSet(high=numbers.low, high_open=not numbers.low_open)))
         if numbers.high is not None:
             self.add(Facts(NUMBER, numbers=NumberSet(low=numbers.high, low_open=not numbers.high_open)))
-        if numbers.kind != ANY_NUMBER:
+        if numbers.kind == DIGITS:
+            self.refuse(NUMBER, "the complement of draft-04's integer is not expressible")
+        elif numbers.kind != ANY_NUMBER:
             kind = FRACTION if numbers.kind == INTEGER else INTEGER
             self.add(Facts(NUMBER, numbers=NumberSet(kind=kind)))
         if numbers.divisors:
@@ -136,15 +153,29 @@ class _Negation:
                 if member != ALWAYS:
                     wrong = ObjectPart({name: ~member}, (), ALWAYS)
                     self.add(Facts(OBJECT, objects=ObjectSet((wrong,), (name,))))
-            if part.additional != ALWAYS or any(member != ALWAYS for _, member in part.patterns):
-                self.refuse(OBJECT, "an undeclared property that fails is not expressible")
+            for pattern, member in part.patterns:
+                if member != ALWAYS:
+                    self._some(StringLanguage(patterns=(pattern,)), ~member)
+            if part.additional != ALWAYS:
+                others = StringLanguage(
+                    excluded=frozenset(part.properties),
+                    not_patterns=tuple(pattern for pattern, _ in part.patterns),
+                )
+                self._some(others, ~part.additional)
         if objects.minimum:
             self.add(Facts(OBJECT, objects=ObjectSet(maximum=objects.minimum - 1)))
         if objects.maximum is not None:
             where = self.pointer
             self.add(Facts(OBJECT, objects=ObjectSet(minimum=objects.maximum + 1, counted=where)))
-        if objects.names:
-            self.refuse(OBJECT, "a key that fails propertyNames is not expressible")
+        for member in objects.names:
+            self._some(StringLanguage(), ALWAYS, (~member,))
+        for some in objects.some:
+            self.refuse(OBJECT, "the complement of a complement of undeclared properties", some.pointer)
+
+    def _some(self, keys: StringLanguage, member: int, names: tuple[int, ...] = ()) -> None:
+        """Some property is of this kind."""
+        some = Some(keys, names, member, self.pointer)
+        self.add(Facts(OBJECT, objects=ObjectSet(some=(some,))))
 
     def _choice(self, choice: Choice) -> None:
         """None of the alternatives holds; or, if exactly one should, two of them do."""

@@ -20,7 +20,17 @@ from typing import Any
 from .numbers import NumberSet
 from .strings import StringLanguage
 
-__all__ = ["Anything", "ArrayTerm", "Count", "Node", "ObjectTerm", "Property", "Term", "Values", "find_productive"]
+__all__ = [
+    "Anything",
+    "ArrayTerm",
+    "Count",
+    "Node",
+    "ObjectTerm",
+    "Property",
+    "Term",
+    "Values",
+    "find_productive",
+]
 
 
 class Node:
@@ -88,21 +98,27 @@ class Property:
     required: bool
 
 
+Kind = tuple[StringLanguage, Node]
+"""A kind of undeclared properties: a language of keys and the node of their values."""
+
+
 @dataclass(frozen=True, slots=True)
 class ObjectTerm:
     """Objects: declared properties in order, then any number of others.
 
     `late` are required names that nobody declares; they come after the declared ones,
-    with other keys between them. `others` are disjoint key languages with their values,
-    `taken` the names that no other key may have. `counted` is the pointer of minProperties.
+    with other keys between them. `others` are disjoint key languages with their values. If
+    `needed` is not empty, some other property must be of one of its kinds. `counted` is the
+    pointer of the count in force.
     """
 
     properties: tuple[Property, ...]
     late: tuple[Property, ...]
-    others: tuple[tuple[StringLanguage, Node], ...]
+    others: tuple[Kind, ...]
     minimum: int
     maximum: int | None
     counted: str = ""
+    needed: tuple[Kind, ...] = ()
 
 
 Term = Anything | Values | NumberSet | StringLanguage | ArrayTerm | ObjectTerm
@@ -133,6 +149,8 @@ def _is_productive(term: Term) -> bool:
         return term.count is None or term.count.minimum == 0 or term.count.inside.productive
     if isinstance(term, ObjectTerm):
         if not all(item.node.productive for item in (*term.properties, *term.late) if item.required):
+            return False
+        if term.needed and not any(node.productive for _, node in term.needed):
             return False
         if term.minimum == 0:
             return True

@@ -11,8 +11,8 @@ number that remains after a reader has rounded it to binary64 and printed it aga
 conditions are monotone in the decimal, so they only move the bounds: `_Grid` finds the
 least and the greatest decimal of 17 digits that satisfy them.
 
-A whole number is also an integer when it is spelled `3.0` (facts: 3 == 3.0), so an integer may
-end in `.0`.
+A whole number is also an integer when it is spelled `3.0` (3 == 3.0 in JSON Schema since draft-06), so an
+integer may end in `.0`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from math import inf, nextafter
 
 from infernix.gbnf.errors import UnsupportedSchema
 from infernix.gbnf.grammar import (
+    EMPTY,
     NOTHING,
     Expression,
     Literal,
@@ -36,7 +37,7 @@ from infernix.gbnf.grammar import (
 
 from .digits import DigitLanguage, digit_automaton
 from .document import INT64_MAX, INT64_MIN
-from .numbers import ALL_NUMBERS, FRACTION, INTEGER, NumberSet, integer_bounds, scaled_divisor
+from .numbers import ALL_NUMBERS, DIGITS, FRACTION, INTEGER, NumberSet, integer_bounds, scaled_divisor
 
 __all__ = ["INTEGER_RULE", "NUMBER_RULE", "number_text"]
 
@@ -131,8 +132,8 @@ class _Grid:
         if bound > MAX_FLOAT:
             return None
         written = _next_up(bound, is_open)
-        inside = (lambda value: value > bound) if is_open else (lambda value: value >= bound)
-        if inside(_published(float(written))):
+        published = _published(float(written))
+        if published > bound or (published == bound and not is_open):
             return written
         # The least double that is published inside, and the least decimal that rounds to it.
         double = nextafter(float(written), inf)
@@ -147,8 +148,8 @@ class _Grid:
         if bound <= 0:
             return None
         written = _next_down(bound, is_open)
-        inside = (lambda value: value < bound) if is_open else (lambda value: value <= bound)
-        if inside(_published(float(written))):
+        published = _published(float(written))
+        if published < bound or (published == bound and not is_open):
             return written
         double = nextafter(float(written), 0.0)
         edge = _DOWN.plus(_middle(double, nextafter(double, inf)))
@@ -181,7 +182,9 @@ def _decimals(low: Decimal, high: Decimal) -> list[Expression]:
     """Positive decimals between two bounds, plain and with a power of ten."""
     forms: list[Expression] = []
     plain = digit_automaton(
-        DigitLanguage(low, high, SIGNIFICANT_DIGITS, SIGNIFICANT_DIGITS + LEADING_ZEROS, LEADING_ZEROS, whole=False)
+        DigitLanguage(
+            low, high, SIGNIFICANT_DIGITS, SIGNIFICANT_DIGITS + LEADING_ZEROS, LEADING_ZEROS, whole=False
+        )
     )
     if plain != NOTHING:
         forms.append(plain)
@@ -221,15 +224,20 @@ def number_text(numbers: NumberSet) -> Expression:
         return RuleRef(INTEGER_RULE.name)
     if numbers.divisors or numbers.kind == FRACTION:
         forms = _stepped(numbers)
-    elif numbers.kind == INTEGER:
+    elif numbers.whole:
         low, high = integer_bounds(numbers)
-        forms = [sequence([_whole(low, high), POINT_ZERO])] if low <= high else []
+        forms = [sequence([_whole(low, high), _whole_end(numbers)])] if low <= high else []
     else:
         forms = _ranged(numbers)
     result = alternatives(form for form in forms if form != NOTHING)
     if result == NOTHING:
         raise UnsupportedSchema("no number of the range can be written exactly in 64 bits")
     return result
+
+
+def _whole_end(numbers: NumberSet) -> Expression:
+    """What may follow the digits of a whole number."""
+    return EMPTY if numbers.kind == DIGITS else POINT_ZERO
 
 
 def _ranged(numbers: NumberSet) -> list[Expression]:
@@ -251,7 +259,7 @@ def _ranged(numbers: NumberSet) -> list[Expression]:
 
 def _stepped(numbers: NumberSet) -> list[Expression]:
     """Multiples of the divisors, or numbers with a fraction: plain decimals that binary64 keeps."""
-    whole = numbers.kind == INTEGER
+    whole = numbers.whole
     modulus, places = scaled_divisor(numbers.divisors, whole) if numbers.divisors else (1, SAFE_DIGITS)
     zeros = ""
     if whole or places == 0:
@@ -269,7 +277,7 @@ def _stepped(numbers: NumberSet) -> list[Expression]:
 
 def _closed(numbers: NumberSet) -> tuple[Decimal, Decimal]:
     """The range's bounds that are not negative, inclusive on a grid of 15 decimal places."""
-    limit = Decimal(INT64_MAX if numbers.kind == INTEGER else 10**SAFE_DIGITS - 1)
+    limit = Decimal(INT64_MAX if numbers.whole else 10**SAFE_DIGITS - 1)
     step = Decimal(1).scaleb(-SAFE_DIGITS)
     low, high = Decimal(0), limit
     if numbers.low is not None and numbers.low >= 0:
@@ -285,7 +293,7 @@ def _multiples(
     low: Decimal, high: Decimal, modulus: int, places: int, zeros: str, numbers: NumberSet
 ) -> Expression:
     """Plain texts between two bounds whose value times 10**places is a multiple of the modulus."""
-    if numbers.kind == INTEGER or (numbers.divisors and places == 0):
+    if numbers.whole or (numbers.divisors and places == 0):
         unit = Decimal(10 ** len(zeros))
         low = (low / unit).to_integral_value(ROUND_CEILING)
         high = (high / unit).to_integral_value(ROUND_FLOOR)
@@ -293,7 +301,7 @@ def _multiples(
         forms = [sequence([positive, Literal(zeros)])] if positive != NOTHING else []
         if low <= 0 <= high:
             forms.append(Literal("0"))
-        return sequence([alternatives(forms), POINT_ZERO]) if forms else NOTHING
+        return sequence([alternatives(forms), _whole_end(numbers)]) if forms else NOTHING
     return digit_automaton(
         DigitLanguage(
             low,

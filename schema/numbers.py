@@ -4,12 +4,13 @@
 
 `None` is an absent bound; an open bound excludes its end. The kind says whether all
 numbers, only whole ones (`integer`, a subdomain of number: 1.0 and 1e0 are whole) or
-only the others (`fraction`, the complement that `not` needs) belong to the set.
+only the others (`fraction`, the complement that `not` needs) belong to the set. Draft-04
+has another idea of integers: numbers *written* without fraction and exponent (`digits`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from math import ceil, lcm
@@ -19,6 +20,7 @@ from .document import INT64_MAX, INT64_MIN
 __all__ = [
     "ALL_NUMBERS",
     "ANY_NUMBER",
+    "DIGITS",
     "FRACTION",
     "INTEGER",
     "Exact",
@@ -32,6 +34,7 @@ Exact = int | Decimal
 
 ANY_NUMBER = "number"
 INTEGER = "integer"
+DIGITS = "digits"
 FRACTION = "fraction"
 
 
@@ -56,10 +59,8 @@ class NumberSet:
             high is None or (other.high, not other.high_open) < (high, not high_open)
         ):
             high, high_open = other.high, other.high_open
-        kind = self.kind
-        if kind == ANY_NUMBER:
-            kind = other.kind
-        elif other.kind not in (kind, ANY_NUMBER):
+        kind = _meet_kinds(self.kind, other.kind)
+        if kind is None:
             return None
         divisors = self.divisors + tuple(item for item in other.divisors if item not in self.divisors)
         result = NumberSet(low, low_open, high, high_open, kind, divisors)
@@ -76,7 +77,7 @@ class NumberSet:
         if self.low == self.high:
             if self.low_open or self.high_open:
                 return True
-            return not self.contains(self.low)
+            return not replace(self, kind=INTEGER if self.kind == DIGITS else self.kind).contains(self.low)
         step = self._step()
         if step is None:
             return False
@@ -85,12 +86,17 @@ class NumberSet:
             index += 1
         return index * step > self.high or (index * step == self.high and self.high_open)
 
+    @property
+    def whole(self) -> bool:
+        """Whether only whole numbers belong to the set."""
+        return self.kind in (INTEGER, DIGITS)
+
     def _step(self) -> Fraction | None:
         """The distance of neighbouring members, where they are evenly spaced."""
         if self.divisors:
-            mantissa, places = scaled_divisor(self.divisors, self.kind == INTEGER)
+            mantissa, places = scaled_divisor(self.divisors, self.whole)
             return Fraction(mantissa, 10**places)
-        return Fraction(1) if self.kind == INTEGER else None
+        return Fraction(1) if self.whole else None
 
     def contains(self, value: Exact) -> bool:
         """Whether `value` is a member."""
@@ -98,12 +104,24 @@ class NumberSet:
             return False
         if self.high is not None and (value > self.high or (self.high_open and value == self.high)):
             return False
-        if self.kind != ANY_NUMBER and is_whole(value) != (self.kind == INTEGER):
+        if self.kind == DIGITS:
+            if not isinstance(value, int):
+                return False
+        elif self.kind != ANY_NUMBER and is_whole(value) != (self.kind == INTEGER):
             return False
         return all(_divides(divisor, value) for divisor in self.divisors)
 
 
 ALL_NUMBERS = NumberSet()
+
+
+def _meet_kinds(first: str, second: str) -> str | None:
+    """The numbers of both kinds; None if there are none."""
+    if first in (second, ANY_NUMBER):
+        return second
+    if second == ANY_NUMBER:
+        return first
+    return DIGITS if FRACTION not in (first, second) else None
 
 
 def is_whole(value: Exact) -> bool:

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["ALL_OBJECTS", "ObjectPart", "ObjectSet"]
+from .strings import StringLanguage
+
+__all__ = ["ALL_OBJECTS", "ObjectPart", "ObjectSet", "Some"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,19 @@ class ObjectPart:
     properties: Mapping[str, int]
     patterns: tuple[tuple[str, int], ...]
     additional: int
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """Some property has a key of `keys` (and of the members `names`) and a value of `member`.
+
+    This is how an `additionalProperties`, `patternProperties` or `propertyNames` fails.
+    """
+
+    keys: StringLanguage
+    names: tuple[int, ...]
+    member: int
+    pointer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +51,7 @@ class ObjectSet:
     maximum: int | None = None
     names: tuple[int, ...] = ()
     counted: str = ""
+    some: tuple[Some, ...] = ()
 
     def meet(self, other: ObjectSet) -> ObjectSet | None:
         """The intersection; None when the counts exclude each other."""
@@ -49,7 +65,8 @@ class ObjectSet:
         if maximum is not None and max(minimum, len(required)) > maximum:
             return None
         names = self.names + tuple(member for member in other.names if member not in self.names)
-        return ObjectSet(self.parts + other.parts, required, minimum, maximum, names, counted)
+        some = self.some + tuple(item for item in other.some if item not in self.some)
+        return ObjectSet(self.parts + other.parts, required, minimum, maximum, names, counted, some)
 
 
 ALL_OBJECTS = ObjectSet()

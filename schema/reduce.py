@@ -16,12 +16,14 @@ There are finitely many subsets of source schemas, so this ends; the limit on me
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import combinations
 from typing import Any
 
 from infernix.gbnf.errors import UnsatisfiableSchema, UnsupportedSchema
 
-from .conjunction import Conjunction
-from .document import identity
+from .array_terms import array_terms, needed_nodes
+from .conjunction import Conjunction, Place
+from .document import identity, mentions
 from .exclusive import Prover
 from .facts import (
     ALL_TYPES,
@@ -42,15 +44,17 @@ from .keywords import Draft, dialect_of
 from .negate import negated_facts
 from .nodes import Anything, Node, Term, Values, find_productive
 from .numbers import ALL_NUMBERS, NumberSet
+from .object_terms import object_terms
 from .references import resolve
 from .strings import StringLanguage, is_empty
-from .terms import TermBuilder
 from .values import satisfies
 
 __all__ = ["Reduction", "reduce_schema"]
 
 _FREE_STRING = StringLanguage()
 
+MAX_TRACKED_BRANCHES = 6
+"""At most this many `anyOf` branches beside `unevaluatedProperties` or `unevaluatedItems`."""
 MAX_ALTERNATIVES = 512
 """At most this many terms from the choices of one node; complements of large objects are what exceeds it."""
 
@@ -80,8 +84,8 @@ class Reduction:
         self._plain: dict[int, int] = {}
         self.nodes: dict[frozenset[int], Node] = {}
         self._work: list[Node] = []
+        self._evaluation: bool | None = None
         self.prover = Prover(self)
-        self._builder = TermBuilder(self)
 
     # Members
 
@@ -106,6 +110,12 @@ class Reduction:
         self._sites.append(_Site(None, pointer, facts))
         return len(self._sites) - 1
 
+    def evaluation_matters(self) -> bool:
+        """Whether `unevaluatedProperties` or `unevaluatedItems` occurs anywhere."""
+        if self._evaluation is None:
+            self._evaluation = mentions(self.root, ("unevaluatedProperties", "unevaluatedItems"))
+        return self._evaluation
+
     def pointer(self, member: int) -> str:
         """Where a member's schema stands."""
         return self._sites[max(member, ~member)].pointer
@@ -129,10 +139,9 @@ class Reduction:
         passed = [member]
         while member not in (ALWAYS, NEVER):
             facts = self.facts(member)
-            inner = facts.before or facts.after
-            if _says_more(facts) or len(facts.before) + len(facts.after) > 1:
+            if _says_more(facts) or len(facts.members) > 1:
                 break
-            following = inner[0] if inner else ALWAYS
+            following = facts.members[0].member if facts.members else ALWAYS
             if following in passed:  # a cycle: the flattening reports it
                 break
             member = following
@@ -180,7 +189,7 @@ class Reduction:
         seen = {id(root)}
         node = root
         while node.terms and len(node.terms) == 1:
-            needed = [item for item in self._builder.needs(node.terms[0]) if not item.productive]
+            needed = [item for item in needed_nodes(node.terms[0]) if not item.productive]
             fresh = [item for item in needed if id(item) not in seen]
             if not fresh:
                 break
@@ -198,27 +207,45 @@ class Reduction:
             return self._filtered(state)
         if not state.choices:
             return self._by_type(state)
-        choice, owner = state.choices.pop(0)
+        choice, owner, place = state.choices.pop(0)
         if choice.exclusive:
-            return self._exactly_one(state, choice, owner)
+            return self._exactly_one(state, choice, owner, place)
         result: list[Term] = []
-        for alternative in choice.alternatives:
-            result += self._with(state, alternative, owner)
+        for alternative in self._alternatives(state, choice):
+            result += self._with(state, choice, alternative, owner, place)
             if len(result) > MAX_ALTERNATIVES:
                 reason = f"the composition falls apart into more than {MAX_ALTERNATIVES} alternatives"
                 raise UnsupportedSchema(reason, choice.pointer)
         return result
 
-    def _with(self, state: Conjunction, alternative: tuple[int, ...], owner: int) -> list[Term]:
+    def _with(
+        self, state: Conjunction, choice: Choice, alternative: tuple[int, ...], owner: int, place: Place
+    ) -> list[Term]:
         """The terms of the conjunction and one alternative."""
         branch = state.copy()
-        for member in alternative:
-            branch.add_root(member, owner)
+        branch.choose(choice, alternative, owner, place)
         return self._split(branch)
 
-    def _exactly_one(self, state: Conjunction, choice: Choice, owner: int) -> list[Term]:
+    def _alternatives(self, state: Conjunction, choice: Choice) -> Iterable[tuple[int, ...]]:
+        """The alternatives; of an `anyOf` under an `unevaluated...` keyword every set of branches,
+        because each branch that holds evaluates its parts."""
+        branches = choice.alternatives
+        if not (choice.additive and state.leftover):
+            return branches
+        if len(branches) > MAX_TRACKED_BRANCHES:
+            reason = f"more than {MAX_TRACKED_BRANCHES} branches whose evaluated parts would be tracked"
+            raise UnsupportedSchema(reason, choice.pointer)
+        return [
+            tuple(member for branch in chosen for member in branch)
+            for size in range(1, len(branches) + 1)
+            for chosen in combinations(branches, size)
+        ]
+
+    def _exactly_one(self, state: Conjunction, choice: Choice, owner: int, place: Place) -> list[Term]:
         """The branches of a `oneOf`; those not proved exclusive exclude the others explicitly."""
-        branches = [self._with(state, alternative, owner) for alternative in choice.alternatives]
+        branches = [
+            self._with(state, choice, alternative, owner, place) for alternative in choice.alternatives
+        ]
         result: list[Term] = []
         for index, terms in enumerate(branches):
             rivals = [
@@ -229,7 +256,7 @@ class Reduction:
             if rivals and terms:
                 without = tuple(~member for other in rivals for member in choice.alternatives[other])
                 try:
-                    terms = self._with(state, choice.alternatives[index] + without, owner)
+                    terms = self._with(state, choice, choice.alternatives[index] + without, owner, place)
                 except UnsupportedSchema as error:
                     names = f"branches {index} and {rivals[0]}"
                     reason = f"{names} cannot be proved exclusive ({error.message})"
@@ -253,6 +280,7 @@ class Reduction:
                 raise UnsupportedSchema(refusal.reason, refusal.pointer)
         if state.barred:
             return self._without_barred(state)
+        state.meet_leftovers()
         if state.types == ALL_TYPES and not (state.numbers or state.strings or state.arrays or state.objects):
             return [Anything()]
         terms: list[Term] = []
@@ -268,9 +296,9 @@ class Reduction:
             terms.append(state.numbers or ALL_NUMBERS)
         where = self.pointer(state.roots[0]) if state.roots else ""
         if state.types & ARRAY:
-            terms += self._builder.arrays(state.arrays, where)
+            terms += array_terms(self, state.arrays, where)
         if state.types & OBJECT:
-            terms += self._builder.objects(state.objects, where)
+            terms += object_terms(self, state.ordered_objects(), where)
         return terms
 
     def _without_barred(self, state: Conjunction) -> list[Term]:
@@ -279,7 +307,7 @@ class Reduction:
         result: list[Term] = []
         strings = frozenset(value for value in barred if isinstance(value, str))
         if strings and state.types & STRING:
-            state._meet(Facts(strings=StringLanguage(excluded=strings)), ALWAYS)
+            state.meet(Facts(strings=StringLanguage(excluded=strings)), ALWAYS)
         literals = [value for value in (None, False, True) if not any(value is item for item in barred)]
         literals = [value for value in literals if type_of(value) & state.types]
         if literals:
@@ -305,7 +333,7 @@ class Reduction:
                 arrays=ArraySet(minimum=1) if kind == ARRAY else None,
                 objects=ObjectSet(minimum=1) if kind == OBJECT else None,
             )
-            state._meet(facts, ALWAYS)
+            state.meet(facts, ALWAYS)
             return
         probe = Facts(arrays=state.arrays, objects=state.objects)
         if satisfies(self, self.synthetic(probe, ""), value):
@@ -325,6 +353,7 @@ def _says_more(facts: Facts) -> bool:
         or facts.choices
         or facts.barred
         or facts.refusals
+        or facts.leftover
     )
 
 

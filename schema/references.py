@@ -16,11 +16,25 @@ from .document import join
 __all__ = ["resolve"]
 
 _ONE = frozenset(
-    "additionalItems additionalProperties contains contentSchema else if items not propertyNames then "
-    "unevaluatedItems unevaluatedProperties".split()
+    [
+        "additionalItems",
+        "additionalProperties",
+        "contains",
+        "contentSchema",
+        "else",
+        "if",
+        "items",
+        "not",
+        "propertyNames",
+        "then",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    ]
 )
-_MANY = frozenset("allOf anyOf items oneOf prefixItems".split())
-_NAMED = frozenset("$defs definitions dependencies dependentSchemas patternProperties properties".split())
+_MANY = frozenset(["allOf", "anyOf", "items", "oneOf", "prefixItems"])
+_NAMED = frozenset(
+    ["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"]
+)
 
 
 def resolve(root: Any, reference: str, pointer: str) -> tuple[Any, str]:

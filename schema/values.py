@@ -42,13 +42,16 @@ def satisfies(reader: Reader, member: int, value: Any, depth: int = 0) -> bool:
     for refusal in facts.refusals:
         if refusal.types & kind:
             raise UnsupportedSchema(refusal.reason, refusal.pointer)
+    for leftover in facts.leftover:
+        if leftover.kind == kind:
+            raise UnsupportedSchema("what a constant leaves unevaluated is not tracked", leftover.pointer)
     if facts.values is not None and identity(value) not in _identities(facts):
         return False
     if any(identity(value) == identity(item) for item in facts.barred):
         return False
     return (
         _fits(reader, facts, kind, value, depth)
-        and all(satisfies(reader, item, value, depth + 1) for item in (*facts.before, *facts.after))
+        and all(satisfies(reader, item, value, depth + 1) for _, item in facts.members)
         and all(_chosen(reader, choice, value, depth + 1) for choice in facts.choices)
     )
 
@@ -103,6 +106,14 @@ def _object_fits(reader: Reader, objects: ObjectSet, value: dict[str, Any], dept
         return False
     if not all(satisfies(reader, member, name, depth) for member in objects.names for name in value):
         return False
+    for some in objects.some:
+        if not any(
+            contains(some.keys, name)
+            and all(satisfies(reader, member, name, depth) for member in some.names)
+            and satisfies(reader, some.member, item, depth)
+            for name, item in value.items()
+        ):
+            return False
     return all(
         satisfies(reader, member, item, depth)
         for part in objects.parts

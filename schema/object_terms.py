@@ -1,0 +1,188 @@
+"""From sets of objects to terms: the rules of several schemas meet, name by name.
+
+The property `a` is the node of every schema's rule for `a`, each by its own `properties`,
+`patternProperties` and `additionalProperties`. The undeclared names fall into *kinds*: key
+languages without a common member, told apart by the patterns they match, each with one node for
+its values. A property that must exist somewhere (`Some`) is one of the declared names or
+one of the kinds, so it splits the set into several terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple, Protocol
+
+from infernix.gbnf.errors import UnsupportedSchema
+
+from .facts import ALWAYS, NEVER, Facts
+from .nodes import Anything, Kind, Node, ObjectTerm, Property, Term, Values
+from .objects import ALL_OBJECTS, ObjectPart, ObjectSet, Some
+from .strings import StringLanguage, checker, contains, intersect, is_empty
+from .values import members_for, satisfies
+
+__all__ = ["object_terms"]
+
+MAX_PATTERN_CELLS = 256
+"""At most this many kinds of keys told apart by `patternProperties`."""
+
+
+class Host(Protocol):
+    """What building terms needs of the reduction."""
+
+    def node(self, members: Iterable[int], pointer: str) -> Node:
+        """The node of a conjunction."""
+
+    def terms(self, node: Node) -> list[Term]:
+        """The terms of a node, reduced now."""
+
+    def facts(self, member: int) -> Facts:
+        """The facts of a member."""
+
+
+class _Open(NamedTuple):
+    """A kind of undeclared properties: its keys, and the members of its values."""
+
+    keys: StringLanguage
+    members: tuple[int, ...]
+
+
+def object_terms(host: Host, objects: ObjectSet | None, pointer: str) -> list[Term]:
+    """The terms of a set of objects (None: all objects), which the schema at `pointer` asks for."""
+    return list(_Builder(host, objects or ALL_OBJECTS, pointer).terms())
+
+
+class _Builder:
+    """The names and kinds of one set of objects."""
+
+    def __init__(self, host: Host, objects: ObjectSet, pointer: str) -> None:
+        self.host = host
+        self.objects = objects
+        self.pointer = pointer
+        finite, keys = self._key_language(objects.names)
+        declared: dict[str, None] = {}
+        for part in objects.parts:
+            declared.update(dict.fromkeys(part.properties))
+        if finite is not None:  # finitely many names are as good as declared
+            declared.update(dict.fromkeys(finite))
+        self.declared = list(declared)
+        self.late = [name for name in objects.required if name not in declared]
+        self.kinds: list[_Open] = []
+        if finite is None:
+            self.kinds = list(self._open_kinds(keys, frozenset((*declared, *self.late))))
+
+    def terms(self) -> Iterator[Term]:
+        """One term; or one for each way to have the property that is wanted somewhere."""
+        if not self.objects.some:
+            yield self._term(())
+            return
+        some, *others = self.objects.some
+        rest = replace(self.objects, some=tuple(others))
+        for name in (*self.declared, *self.late):
+            if contains(some.keys, name) and all(satisfies(self.host, item, name) for item in some.names):
+                part = ObjectPart({name: some.member}, (), ALWAYS)
+                required = tuple(dict.fromkeys((*rest.required, name)))
+                narrowed = replace(rest, parts=(*rest.parts, part), required=required)
+                yield from object_terms(self.host, narrowed, self.pointer)
+        needed = tuple(self._needed(some))
+        if needed:
+            if others:
+                reason = "several undeclared properties that must exist are not expressible"
+                raise UnsupportedSchema(reason, some.pointer)
+            yield self._term(needed)
+
+    def _term(self, needed: tuple[Kind, ...]) -> ObjectTerm:
+        required = frozenset(self.objects.required)
+        return ObjectTerm(
+            tuple(self._property(name, name in required) for name in self.declared),
+            tuple(self._property(name, True) for name in self.late),
+            tuple((keys, self.host.node(members, self.pointer)) for keys, members in self.kinds),
+            self.objects.minimum,
+            self.objects.maximum,
+            self.objects.counted,
+            needed,
+        )
+
+    def _property(self, name: str, required: bool) -> Property:
+        members = [member for part in self.objects.parts for member in members_for(part, name)]
+        if self.objects.names and not all(satisfies(self.host, item, name) for item in self.objects.names):
+            members = [NEVER]
+        return Property(name, self.host.node(members, self.pointer), required)
+
+    def _key_language(self, names: tuple[int, ...]) -> tuple[list[str] | None, StringLanguage]:
+        """What `propertyNames` allows: finitely many names, or else a language."""
+        if not names:
+            return None, StringLanguage()
+        terms = self.host.terms(self.host.node(names, self.pointer))
+        if any(isinstance(term, Anything) for term in terms):
+            return None, StringLanguage()
+        languages = [term for term in terms if isinstance(term, StringLanguage)]
+        finite = [
+            value
+            for term in terms
+            if isinstance(term, Values)
+            for value in term.constants
+            if isinstance(value, str)
+        ]
+        if not languages:
+            return finite, StringLanguage()
+        if len(languages) > 1 or finite:
+            raise UnsupportedSchema("propertyNames must reduce to one string language", self.pointer)
+        return None, languages[0]
+
+    def _open_kinds(self, keys: StringLanguage, taken: frozenset[str]) -> Iterator[_Open]:
+        """The kinds of the undeclared properties that may exist."""
+        parts = self.objects.parts
+        patterns = list(dict.fromkeys(pattern for part in parts for pattern, _ in part.patterns))
+        for language, matched in self._cells(keys, patterns):
+            members: list[int] = []
+            for part in parts:
+                own = [member for pattern, member in part.patterns if pattern in matched]
+                members += own or [part.additional]
+            if NEVER not in members:
+                yield _Open(_without(language, taken), tuple(members))
+
+    def _cells(
+        self, base: StringLanguage, patterns: list[str]
+    ) -> Iterator[tuple[StringLanguage, frozenset[str]]]:
+        """Split a key language by which of the patterns a key matches; empty cells are left out."""
+        cells: list[tuple[StringLanguage, frozenset[str]]] = [(base, frozenset())]
+        for pattern in patterns:
+            inside = StringLanguage(patterns=(pattern,))
+            outside = StringLanguage(not_patterns=(pattern,))
+            cells = [
+                cell
+                for language, matched in cells
+                for cell in (
+                    (intersect(language, inside), matched | {pattern}),
+                    (intersect(language, outside), matched),
+                )
+                if not is_empty(cell[0])
+            ]
+            if len(cells) > MAX_PATTERN_CELLS:
+                raise UnsupportedSchema("too many overlapping patternProperties", self.pointer)
+        yield from cells
+
+    def _needed(self, some: Some) -> Iterator[Kind]:
+        """The kinds that an undeclared property of the wanted sort may be of."""
+        finite, names = self._key_language(some.names)
+        for kind in self.kinds:
+            node = self.host.node((*kind.members, some.member), self.pointer)
+            base = intersect(kind.keys, some.keys)
+            if finite is not None:
+                belongs = checker(base)
+                excluded = [name for name in finite if belongs(name)]
+                if excluded:
+                    raise UnsupportedSchema("a key of finitely many that must exist", some.pointer)
+                continue
+            keys = intersect(base, names)
+            if not is_empty(keys):
+                yield keys, node
+
+
+def _without(language: StringLanguage, names: frozenset[str]) -> StringLanguage:
+    """The language without the names that belong to it."""
+    if not language.is_free:
+        belongs = checker(language)
+        names = frozenset(name for name in names if belongs(name))
+    return intersect(language, StringLanguage(excluded=names)) if names else language
