@@ -1,7 +1,7 @@
 """`sample` and `accept`: one call a step, on numpy arrays or torch tensors, on the CPU or a GPU.
 
-Where the logits lie decides who computes: numpy arrays and CPU tensors go to `cpu.py`,
-CUDA tensors to `kernels/`. Both give the same tokens. Mistakes in the arguments raise a
+Where the logits lie decides who computes: numpy arrays and CPU tensors go to `cpu.py`
+and `speculative.py`, CUDA tensors to `kernels/`. Both give the same tokens. Mistakes in the arguments raise a
 `ParameterError` that names the argument (see `border.py`).
 """
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from . import cpu
+from . import cpu, speculative
 from .border import AcceptCall, Params, Proposals, SampleCall, accept_batch, sample_batch
 from .layout import Purpose
 from .masks import SamplingMask
@@ -99,7 +99,7 @@ def accept(
         from . import torch_adapter
 
         return AcceptResult(*torch_adapter.accept(call))
-    return AcceptResult(*cpu.accept(*accept_batch(call)))
+    return AcceptResult(*speculative.accept(*accept_batch(call)))
 
 
 def _is_torch(array: Any) -> bool:

@@ -15,6 +15,7 @@ from . import cpu
 from .layout import MAX_DRAFTS, PROPOSAL_WIDTH, UNCONSTRAINED, Purpose, words_for
 from .masks import SamplingMask
 from .params import ParameterError, SamplingParams, pack_rows
+from .speculative import Drafts
 
 __all__ = [
     "AcceptCall",
@@ -170,7 +171,7 @@ def sample_batch(call: SampleCall) -> cpu.Batch:
     return cpu.Batch(logits[:, None, :], _counts(call.counts, rows, size), index, words, rows, size)
 
 
-def accept_batch(call: AcceptCall) -> tuple[cpu.Batch, cpu.Drafts]:
+def accept_batch(call: AcceptCall) -> tuple[cpu.Batch, Drafts]:
     """The arguments of `accept`, checked and cast for the CPU kernels."""
     logits = _logits(call.logits, 3)
     batch, positions, width = logits.shape
@@ -181,7 +182,7 @@ def accept_batch(call: AcceptCall) -> tuple[cpu.Batch, cpu.Drafts]:
     index, words = mask_arrays(call.masks, batch, positions, size)
     q_ids, q_shares = proposal_arrays(call.proposals, batch, positions - 1)
     table = cpu.Batch(logits, _counts(call.counts, rows, size), index, words, rows, size)
-    return table, cpu.Drafts(as_tokens(drafts), q_ids, q_shares)
+    return table, Drafts(as_tokens(drafts), q_ids, q_shares)
 
 
 def sample_rows(call: SampleCall, batch: int) -> npt.NDArray[np.void]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from . import cpu
+from . import cpu, speculative
 from .border import AcceptCall, Proposals, SampleCall, accept_batch, sample_batch
 
 __all__ = ["accept", "sample"]
@@ -33,7 +33,7 @@ def accept(call: AcceptCall) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         from .kernels import torch_cuda
 
         return torch_cuda.accept(call)
-    out = cpu.accept(*accept_batch(_as_numpy(call)))
+    out = speculative.accept(*accept_batch(_as_numpy(call)))
     return torch.from_numpy(out.tokens), torch.from_numpy(out.counts), torch.from_numpy(out.flags)
 
 

@@ -24,13 +24,15 @@ from .device import (
     ONLY_BAD,
     below,
     cuda,
+    kernel_of,
     key_token,
     key_value,
-    streaming_kernel,
 )
 from .stream import THREADS
 
-__all__ = ["THREADS", "build"]
+__all__ = ["REGISTERS", "THREADS", "build"]
+
+REGISTERS = 64  # four blocks of 256 threads on a multiprocessor
 
 _NON_FINITE, _EMPTY_MASK, _DEAD_END = int(Flag.NON_FINITE), int(Flag.EMPTY_MASK), int(Flag.DEAD_END)
 _FIRST_PHASE = 4
@@ -97,7 +99,7 @@ def build(kind: str) -> Any:
     """
     vector, tile_tokens, first_vector, top_of, offer_one, _, run = stream.build(kind, _collect)
 
-    @streaming_kernel
+    @kernel_of(REGISTERS)
     def argmax(inputs, shape, best):  # type: ignore[no-untyped-def]
         tid = np.int32(cuda.threadIdx.x)
         b, position = np.int32(cuda.blockIdx.z), np.int32(cuda.blockIdx.y)

@@ -73,8 +73,10 @@ def penalised_value(inputs, column, token, value):  # type: ignore[no-untyped-de
     """z of a token: its logit less the penalties for it, drafts[0:position] included in the count."""
     b = np.uint32(column.b)
     count = inputs.counts[b, np.uint32(token)]
-    for i in range(np.uint32(column.position)):
+    i, before = np.uint32(0), np.uint32(column.position)
+    while i < before:
         if inputs.drafts[b, i] == token:
             count = np.int32(count + 1)
+        i = np.uint32(i + np.uint32(1))
     row = inputs.rows[column.b]
     return penalise(value, count, row["presence_penalty"], row["frequency_penalty"])

@@ -42,6 +42,7 @@ __all__ = [
     "Format",
     "below",
     "cuda",
+    "kernel_of",
     "key_of",
     "key_token",
     "key_value",
@@ -49,7 +50,6 @@ __all__ = [
     "load_words",
     "penalise",
     "rank_of",
-    "streaming_kernel",
     "sync_warp",
 ]
 
@@ -57,7 +57,6 @@ NOTHING = -(1 << 63)
 ONLY_BAD = NOTHING + 1
 MINUS_INFINITY = np.float32(-math.inf)
 
-_REGISTERS = 80  # of 65,536 a multiprocessor: 3 blocks of 256 threads
 _KEY_SHIFT = 32
 _TOKEN_MASK = 0x7FFFFFFF
 _SIGN_FLIP = np.int32(0x7FFFFFFF)
@@ -86,9 +85,12 @@ def _device(function: Callable[..., Any]) -> Any:
     return cuda.jit(device=True)(function)
 
 
-def streaming_kernel(function: Callable[..., Any]) -> Any:
-    """Compile a kernel of 256 threads so that three of its blocks fit on a multiprocessor."""
-    return cuda.jit(function) if SIMULATED else cuda.jit(max_registers=_REGISTERS)(function)
+def kernel_of(registers: int) -> Callable[[Callable[..., Any]], Any]:
+    """A decorator: compile a kernel with at most this many registers a thread.
+
+    A multiprocessor has 65,536: with 64 it runs 4 blocks of 256 threads at once, with 80 it runs 3.
+    """
+    return cuda.jit if SIMULATED else cuda.jit(max_registers=registers)  # type: ignore[no-any-return]
 
 
 @_device
@@ -145,14 +147,15 @@ def key_token(key):  # type: ignore[no-untyped-def]
 def rank_of(keys, fill, key):  # type: ignore[no-untyped-def]
     """How many of the first `fill` keys are larger than this one.
 
-    Indices are unsigned here and in the other hot loops: for a signed index numba adds code
-    that counts negative ones from the end.
+    This and the other hot loops count with `while` and unsigned indices: for `range` numba
+    keeps a second counter, and for a signed index it adds code for negative ones.
     """
-    rank = np.int32(0)
-    for j in range(np.uint32(fill)):
+    rank, j, length = np.uint32(0), np.uint32(0), np.uint32(fill)
+    while j < length:
         if keys[j] > key:
-            rank = np.int32(rank + 1)
-    return np.uint32(rank)
+            rank = np.uint32(rank + np.uint32(1))
+        j = np.uint32(j + np.uint32(1))
+    return rank
 
 
 @_device

@@ -70,6 +70,7 @@ def draw(rows, lists, result):  # type: ignore[no-untyped-def]
 @cuda.jit(device=True)
 def _read_proposal(proposal, scratch, b, position, draft, lane):  # type: ignore[no-untyped-def]
     """Copy q of one position; returns (q of the draft, flags): a q that is no distribution is flagged."""
+    sync_warp()  # others may still read what is written next
     if proposal.q_ids.shape[2] == 0:
         return _ONE_HOT, np.int32(0)
     if lane == 0:

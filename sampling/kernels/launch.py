@@ -17,8 +17,8 @@ from .device import FORMATS
 
 __all__ = ["Launcher", "segments_for"]
 
-_BLOCKS = 396
-"""Blocks that a Hopper GPU runs at once: three on each of 132 multiprocessors. One more would wait."""
+_BLOCKS = 528
+"""Blocks that a Hopper GPU runs at once: four on each of 132 multiprocessors. One more would wait."""
 
 
 def segments_for(kind: str, batch: int, positions: int, vocab_size: int) -> int:

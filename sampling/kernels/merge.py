@@ -185,7 +185,7 @@ def merge(lists, scratch, tid):  # type: ignore[no-untyped-def]
         if mine[i] >= floor:
             scratch.keys[np.uint32(cuda.atomic.add(scratch.marks, _FILL, 1))] = mine[i]
     cuda.syncthreads()
-    fill = scratch.marks[_FILL]
+    fill = np.uint32(scratch.marks[_FILL])
     place = np.uint32(tid)
     while place < fill:
         key = scratch.keys[place]
@@ -194,7 +194,7 @@ def merge(lists, scratch, tid):  # type: ignore[no-untyped-def]
             scratch.best[rank] = key
         place = np.uint32(place + np.uint32(THREADS))
     cuda.syncthreads()
-    return np.int32(min(fill, np.int32(MAX_CANDIDATES)))
+    return np.int32(min(fill, np.uint32(MAX_CANDIDATES)))
 
 
 @cuda.jit(device=True)

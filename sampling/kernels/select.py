@@ -29,15 +29,17 @@ from .device import (
     ONLY_BAD,
     below,
     cuda,
+    kernel_of,
     key_of,
     key_value,
     rank_of,
-    streaming_kernel,
     sync_warp,
 )
 from .stream import THREADS
 
-__all__ = ["THREADS", "build"]
+__all__ = ["REGISTERS", "THREADS", "build"]
+
+REGISTERS = 64  # four blocks at once: while one sorts, others stream
 
 _GROUPS = 32
 _BUFFER = 512
@@ -71,7 +73,7 @@ def _compact(scratch, tid):  # type: ignore[no-untyped-def]
 
     All threads call it after a barrier; it ends with one.
     """
-    fill = np.int32(min(scratch.fill[0], np.int32(_BUFFER)))
+    fill = np.uint32(min(scratch.fill[0], np.int32(_BUFFER)))
     place = np.uint32(tid)
     while place < fill:
         key = scratch.keys[place]
@@ -80,7 +82,7 @@ def _compact(scratch, tid):  # type: ignore[no-untyped-def]
             scratch.best[rank] = key
         place = np.uint32(place + np.uint32(THREADS))
     cuda.syncthreads()
-    kept = np.int32(min(fill, np.int32(MAX_CANDIDATES)))
+    kept = np.int32(min(fill, np.uint32(MAX_CANDIDATES)))
     if tid < kept:
         scratch.keys[tid] = scratch.best[tid]
     if tid == 0:
@@ -133,10 +135,12 @@ def build(kind: str) -> Any:
         if tid == 0:
             scratch.fill[0] = kept
         cuda.syncthreads()
-        for token in range(start, stop, THREADS):
+        token = start
+        while token < stop:
             offer_token(inputs, column, scratch, np.int32(token + tid), stop, _floor(scratch, kept))
             cuda.syncthreads()
             kept = _compact(scratch, tid)
+            token = np.int32(token + THREADS)
         return kept
 
     @cuda.jit(device=True)
@@ -149,7 +153,7 @@ def build(kind: str) -> Any:
             offer_one(inputs, column, scratch, loaded, bits, token, bar, floor)
         return bits
 
-    @streaming_kernel
+    @kernel_of(REGISTERS)
     def select(inputs, shape, lists):  # type: ignore[no-untyped-def]
         tid = np.int32(cuda.threadIdx.x)
         b, position = np.int32(cuda.blockIdx.z), np.int32(cuda.blockIdx.y)

@@ -193,7 +193,8 @@ def build(kind: str, collect: Any) -> Stream:
         rounds = np.int32((length + np.uint32(round_tokens - 1)) // np.uint32(round_tokens))
         if constrained and whole > 0:
             words = load_masks(inputs.mask_words, words_at)
-        for number in range(rounds):
+        number = np.int32(0)
+        while number < rounds:
             if number < whole:
                 bits = (
                     np.int32((words[0] >> shift) & all_bits),
@@ -214,8 +215,9 @@ def build(kind: str, collect: Any) -> Stream:
                 words = load_masks(inputs.mask_words, words_at)
             seen |= bits[0] | bits[1] | bits[2] | bits[3]
             offer_four(inputs, column, state, loaded, bits, token, bar, floor)
-            token += np.int32(round_tokens)
+            token = np.int32(token + round_tokens)
             offset += round_tokens // per_word
+            number = np.int32(number + 1)
         return seen
 
     return Stream(vector, tile_tokens, first_vector, top_of, offer_one, offer_token, run)

@@ -101,7 +101,7 @@ def test_overrides_win_and_silence_keeps_the_preset():
 
 
 def test_an_unknown_preset_lists_the_known_ones():
-    with pytest.raises(ParameterError, match="no preset 'nope'.*greedy"):
+    with pytest.raises(ParameterError, match=r"no preset 'nope'.*greedy"):
         resolve("nope")
 
 

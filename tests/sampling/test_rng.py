@@ -52,7 +52,7 @@ def test_python_numpy_and_machine_code_agree(seed, position, purpose, sub):
     assert rng.uniform(seed, position, purpose, sub) == want
     assert rng.uniforms(seed, position, purpose, sub)[0] == want
     with np.errstate(over="ignore"):
-        bits = cpu._uniform_bits(np.uint64(seed), np.int64(position), np.int32(purpose), np.int64(sub))
+        bits = cpu.uniform_bits(np.uint64(seed), np.int64(position), np.int32(purpose), np.int64(sub))
     assert int(bits) * rng.UNIFORM_SCALE == want
 
 
