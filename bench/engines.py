@@ -99,6 +99,7 @@ class Infernix(Engine):
         import infernix
 
         self.vocabulary = vocabulary.infernix()
+        assert self.vocabulary.trie is not None  # built now, as the other engines build theirs
         self.refusals = (infernix.RequestError,)
         self.rejections = (infernix.TokenRejected,)
 

@@ -11,8 +11,10 @@ accepted, and at the end the text must be complete: otherwise the text counts as
 from __future__ import annotations
 
 import gc
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from time import perf_counter_ns, thread_time_ns
 from typing import Any
 
@@ -83,7 +85,8 @@ def measure(name: str, engine: Engine, case: Case, row: NDArray[np.uint32], limi
         result.message = f"{type(error).__name__}: {error}"
     except Exception as error:
         result.status = "failed"
-        result.message = f"{type(error).__name__}: {error}"
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        result.message = f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"
     result.held_bytes, result.peak_bytes = footprint.growth()
     return result
 
