@@ -39,9 +39,7 @@ def token_symbol(token_id: int) -> int:
 class Enumerator:
     """All sentences of at most `longest` symbols whose characters come from `alphabet`."""
 
-    def __init__(
-        self, grammar: Grammar, longest: int, alphabet: str, vocabulary: Vocabulary | None = None
-    ) -> None:
+    def __init__(self, grammar: Grammar, longest: int, alphabet: str, vocabulary: Vocabulary | None = None) -> None:
         self.longest = longest
         self.alphabet = alphabet
         self.vocabulary = vocabulary

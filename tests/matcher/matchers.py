@@ -25,9 +25,7 @@ def _fast(features: int) -> Factory:
     return make
 
 
-SWITCHES = {
-    name.removeprefix("OFF_").lower(): bit for name, bit in vars(tables).items() if name.startswith("OFF_")
-}
+SWITCHES = {name.removeprefix("OFF_").lower(): bit for name, bit in vars(tables).items() if name.startswith("OFF_")}
 """Every optimisation that can be switched off."""
 FACTORIES: dict[str, Factory] = {
     "reference": ReferenceMatcher,

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from infernix.matcher.bitmask import allocate, as_row, as_rows, is_allowed, pack, unpack, words_for
 
 
-@pytest.mark.parametrize(
-    ("size", "words"), [(0, 0), (1, 1), (32, 1), (33, 2), (248_320, 7760), (248_077, 7753)]
-)
+@pytest.mark.parametrize(("size", "words"), [(0, 0), (1, 1), (32, 1), (33, 2), (248_320, 7760), (248_077, 7753)])
 def test_words(size: int, words: int) -> None:
     assert words_for(size) == words
     assert allocate(3, size).shape == (3, words)

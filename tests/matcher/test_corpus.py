@@ -72,9 +72,7 @@ def verdict(matcher: Any, text: str) -> str:
 def test_cases_are_well_formed(name: str) -> None:
     case = CASES[name]
     assert set(case) <= KEYS
-    assert any(case.get(key) for key in ("accepts", "prefixes", "rejects", "mask")), (
-        "a case must claim something"
-    )
+    assert any(case.get(key) for key in ("accepts", "prefixes", "rejects", "mask")), "a case must claim something"
 
 
 def test_names_are_distinct() -> None:

@@ -110,15 +110,11 @@ FINITE: dict[str, tuple[Grammar, set[str]]] = {
     ),
     "an automaton that falls back": (
         # c from state 0 is taken by its own edge, which leads nowhere; b falls back.
-        grammar_of(
-            Automaton((((97, 97, 1), (99, 99, 3)), (), ((97, 99, 1),), ()), frozenset([1]), (2, -1, -1, -1))
-        ),
+        grammar_of(Automaton((((97, 97, 1), (99, 99, 3)), (), ((97, 99, 1),), ()), frozenset([1]), (2, -1, -1, -1))),
         {"a", "b"},
     ),
     "an automaton with a dead state": (
-        grammar_of(
-            Automaton((((97, 97, 1), (98, 98, 2)), ((99, 99, 3),), ((97, 98, 2),), ()), frozenset([3]))
-        ),
+        grammar_of(Automaton((((97, 97, 1), (98, 98, 2)), ((99, 99, 3),), ((97, 98, 2),), ()), frozenset([3]))),
         {"ac"},
     ),
 }

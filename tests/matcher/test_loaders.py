@@ -60,9 +60,7 @@ def sentencepiece_tokenizer(unigram: bool) -> Any:
         pieces_by_id += ["an", "and", "\u2581and", "東"]
         merges = [("a", "n"), ("an", "d"), ("\u2581", "and")]
         vocabulary = {piece: token_id for token_id, piece in enumerate(pieces_by_id)}
-        model = tokenizers.models.BPE(
-            vocabulary, merges, unk_token="<unk>", byte_fallback=True, fuse_unk=True
-        )
+        model = tokenizers.models.BPE(vocabulary, merges, unk_token="<unk>", byte_fallback=True, fuse_unk=True)
     tokenizer = tokenizers.Tokenizer(model)
     tokenizer.normalizer = tokenizers.normalizers.Replace(" ", "\u2581")
     tokenizer.decoder = tokenizers.decoders.Sequence(
@@ -188,9 +186,7 @@ def test_tiktoken(tmp_path: Path) -> None:
     lines = [f"{base64.b64encode(token).decode()} {rank}" for rank, token in enumerate(tokens)]
     path = tmp_path / "ranks.tiktoken"
     path.write_text("\n".join(lines) + "\n\n")
-    vocabulary = Vocabulary.from_tiktoken(
-        path, special={"<end>": 260, "<call>": 262}, eos_ids=[260], size=264
-    )
+    vocabulary = Vocabulary.from_tiktoken(path, special={"<end>": 260, "<call>": 262}, eos_ids=[260], size=264)
     assert [vocabulary.token_bytes(i) for i in range(259)] == tokens
     assert [vocabulary.kind(i).name for i in range(259, 264)] == [
         "FORBIDDEN",  # a gap
@@ -328,9 +324,7 @@ def test_bad_gguf(tmp_path: Path) -> None:
         ("gpt2", [NORMAL, NORMAL], {"eos": 7}, "eos_ids has id 7"),
     ],
 )
-def test_unusable_gguf(
-    tmp_path: Path, model: str, types: list[int], ids: dict[str, int], message: str
-) -> None:
+def test_unusable_gguf(tmp_path: Path, model: str, types: list[int], ids: dict[str, int], message: str) -> None:
     path = write_gguf(tmp_path / "model.gguf", model, ["a", "b"], types, **ids)
     with pytest.raises(VocabularyError, match=message):
         Vocabulary.from_gguf(path)

@@ -128,9 +128,7 @@ def test_rejected_tokens_change_nothing(make: Factory, case: Case, choose: Choos
 
 @every_matcher
 @given(case=cases(), choose=choosers(), text=st.binary(min_size=1, max_size=6))
-def test_rejected_bytes_change_nothing_and_say_where(
-    make: Factory, case: Case, choose: Choose, text: bytes
-) -> None:
+def test_rejected_bytes_change_nothing_and_say_where(make: Factory, case: Case, choose: Choose, text: bytes) -> None:
     _, vocabulary = case
     matcher = make(*case)
     walk(choose, matcher, vocabulary)

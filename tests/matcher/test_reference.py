@@ -156,9 +156,7 @@ def test_rejected_bytes_say_how_many_were_legal() -> None:
 
 
 def test_counts() -> None:
-    matcher = matcher_of(
-        Repeat(RuleRef("x"), 2, 3), byte_level(), x=alternatives([Literal("ab"), Literal("a")])
-    )
+    matcher = matcher_of(Repeat(RuleRef("x"), 2, 3), byte_level(), x=alternatives([Literal("ab"), Literal("a")]))
     legal = []
     for text in (b"", b"a", b"aa", b"aba", b"abab", b"aaa", b"aaab"):
         matcher.reset()
