@@ -8,7 +8,7 @@ it into an expression over JSON text, by the cheapest exact means:
 3. otherwise the language of the values (`values`), each character in its canonical spelling.
 
 The values of one pattern stay an expression, with its counters, if it reads its texts
-deterministically or is too large for an automaton (`determinism.py`); a length is worked
+deterministically or is too large for an automaton (`forms.py`); a length is worked
 into the counters where that is possible (`bounded.py`). All else is an automaton: patterns and formats are
 intersected, exclusions subtracted and lengths counted, within the limits of the contract.
 
@@ -43,9 +43,9 @@ from infernix.gbnf.regex import ANY_TEXT, parse_search
 
 from . import automata
 from .bounded import bounded, text_lengths
-from .determinism import has_nested_counters, is_deterministic
 from .dfa import Dfa
 from .formats import COUNTED_FORMATS, format_expression
+from .forms import best_form
 from .json_text import JSON_CHAR, JSON_STRING, QUOTE, encode
 from .keys import any_key_but
 from .lengths import with_length
@@ -67,12 +67,6 @@ __all__ = [
 
 MAX_AUTOMATON_LENGTH = 8192
 """The largest length bound that an automaton counts."""
-DIRECT_STATES = 512
-"""A single pattern becomes an automaton of at most this many states; a larger one keeps its counters."""
-NESTED_STATES = 2048
-"""The same for a pattern with counters inside counters."""
-STATES_BEFORE_MERGING = 4
-"""How many times as large an automaton may be before equal states are merged."""
 CACHED_LANGUAGES = 1024
 
 
@@ -135,9 +129,7 @@ def checker(language: StringLanguage) -> Callable[[str], bool]:
         if longest is not None and len(value) > longest:
             return False
         try:
-            return all(part.accepts(value) for part in required) and not any(
-                part.accepts(value) for part in forbidden
-            )
+            return all(part.accepts(value) for part in required) and not any(part.accepts(value) for part in forbidden)
         except LimitError as error:
             raise UnsupportedSchema(f"a string is too long for its pattern: {error}") from error
 
@@ -193,25 +185,10 @@ def values(language: StringLanguage) -> Expression:
         direct = bounded(parts[0], minimum, maximum) if parts else repeat(ANY_CHAR, minimum, maximum)
         if direct is not None:
             counted = bool(language.formats) and COUNTED_FORMATS.issuperset(language.formats)
-            return direct if counted else _lower(direct)
+            return direct if counted else best_form(direct)
     if replace(language, excluded=frozenset()).is_free:
         return all_but(language.excluded)
     return _automaton(language).to_expression()
-
-
-def _lower(expression: Expression) -> Expression:
-    """One expression in the form that the matcher reads best."""
-    if text_lengths(expression) is None:
-        return NOTHING
-    nested = has_nested_counters(expression)
-    if is_deterministic(expression) and not nested:
-        return expression
-    limit = NESTED_STATES if nested else DIRECT_STATES
-    try:
-        dfa = automata.build(expression, STATES_BEFORE_MERGING * limit)
-    except LimitError:
-        return expression
-    return dfa.to_expression() if len(dfa.moves) <= limit else expression
 
 
 def _required_parts(language: StringLanguage) -> list[Expression]:

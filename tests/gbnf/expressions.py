@@ -122,6 +122,9 @@ def _automaton_ends(automaton: Automaton, text: str, start: int) -> set[int]:
         if at == len(text):
             break
         targets = [target for low, high, target in automaton.edges[state] if low <= ord(text[at]) <= high]
+        if not targets and automaton.fallback and automaton.fallback[state] >= 0:
+            others = automaton.edges[automaton.fallback[state]]
+            targets = [target for low, high, target in others if low <= ord(text[at]) <= high]
         if not targets:
             break
         (state,) = targets

@@ -27,8 +27,8 @@ from infernix.gbnf.grammar import (
 from infernix.gbnf.regex import ANY_TEXT, MAX_DEPTH, parse_regex, parse_search
 from infernix.schema.automata import build, difference, disjoint, intersect, minimize
 from infernix.schema.bounded import bounded, text_lengths
-from infernix.schema.determinism import has_nested_counters, is_deterministic
 from infernix.schema.dfa import DEAD, Alphabet, common_alphabet
+from infernix.schema.forms import best_form, has_nested_counters, is_deterministic
 from infernix.schema.lengths import with_length
 from infernix.schema.names import all_but
 from infernix.schema.nfa import MAX_WORK, accepts
@@ -147,9 +147,7 @@ def test_common_alphabet_keeps_the_languages():
 def test_with_length_filters_by_length(pattern, minimum, maximum):
     dfa = with_length(build(parse_regex(pattern)), minimum, maximum)
     expected = {
-        text
-        for text in language(pattern)
-        if minimum <= len(text) and (maximum is None or len(text) <= maximum)
+        text for text in language(pattern) if minimum <= len(text) and (maximum is None or len(text) <= maximum)
     }
     assert accepted(dfa) == expected
     assert len(minimize(dfa).moves) == len(dfa.moves)  # no two states are the same
@@ -299,9 +297,7 @@ def test_deterministic_patterns(pattern):
     assert is_deterministic(parse_regex(pattern))
 
 
-@pytest.mark.parametrize(
-    "pattern", ["a*a", "(a|ab)c", "(a{1,3}b?){2}", "[a-z]{1,800}z", "(ab|ac)", "(ab?){1,3}ab"]
-)
+@pytest.mark.parametrize("pattern", ["a*a", "(a|ab)c", "(a{1,3}b?){2}", "[a-z]{1,800}z", "(ab|ac)", "(ab?){1,3}ab"])
 def test_patterns_that_read_a_character_in_two_ways(pattern):
     assert not is_deterministic(parse_regex(pattern))
 
@@ -311,6 +307,23 @@ def test_nested_counters():
     assert has_nested_counters(parse_regex("(x|[a-z]{3}y){2,}"))
     assert not has_nested_counters(parse_regex("([a-z]{1,9} )*[0-9]{3}"))
     assert not has_nested_counters(parse_regex("([a-z]+ ?){2,40}"))
+
+
+@budget
+@given(pattern_texts)
+def test_the_best_form_has_the_same_language(pattern):
+    form = best_form(parse_regex(pattern))
+    assert {text for text in TEXTS if full_match(form, text)} == language(pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "kept"),
+    [("[a-z]{1,800}", True), ("(?:a|ab)c", False), ("([a-z]{1,9} ){1,40}", False), ("[ab]*a[ab]{40}", True)],
+)
+def test_the_best_form_of(pattern, kept):
+    expression = parse_regex(pattern)
+    form = best_form(expression)
+    assert form is expression if kept else isinstance(form, Automaton)
 
 
 def test_deep_expressions_are_handled_without_recursion():

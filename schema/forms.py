@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from infernix.gbnf.errors import LimitError
 from infernix.gbnf.grammar import (
+    NOTHING,
     Alternatives,
     Expression,
     Repeat,
@@ -21,14 +23,40 @@ from infernix.gbnf.grammar import (
     sequence,
 )
 
+from .automata import build
+from .bounded import text_lengths
 from .nfa import LazyNfa
 
-__all__ = ["has_nested_counters", "is_deterministic"]
+__all__ = ["best_form", "has_nested_counters", "is_deterministic"]
 
+DIRECT_STATES = 512
+"""A single pattern becomes an automaton of at most this many states; a larger one keeps its counters."""
+NESTED_STATES = 2048
+"""The same for a pattern with counters inside counters."""
+STATES_BEFORE_MERGING = 4
+"""How many times as large an automaton may be before equal states are merged."""
 MAX_CELLS = 2000
 """Cells looked at before an expression counts as not deterministic."""
 SMALL_COUNT = 4
 """Counters up to here are kept when determinism is tested; larger ones are shortened."""
+
+
+def best_form(expression: Expression) -> Expression:
+    """The same language in the form that a matcher reads best; `NOTHING` for the empty language.
+
+    An expression over code points, without references and token terminals.
+    """
+    if text_lengths(expression) is None:
+        return NOTHING
+    nested = has_nested_counters(expression)
+    if is_deterministic(expression) and not nested:
+        return expression
+    limit = NESTED_STATES if nested else DIRECT_STATES
+    try:
+        dfa = build(expression, STATES_BEFORE_MERGING * limit)
+    except LimitError:
+        return expression
+    return dfa.to_expression() if len(dfa.moves) <= limit else expression
 
 
 def is_deterministic(expression: Expression) -> bool:
