@@ -22,7 +22,7 @@ from typing import Any
 
 from infernix.gbnf.errors import VocabularyError
 
-__all__ = ["read_metadata"]
+__all__ = ["Cursor", "read_metadata"]
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
@@ -52,12 +52,12 @@ def read_metadata(path: str | PathLike[str], wanted: Callable[[str], bool]) -> d
     """
     try:
         with Path(path).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return _Cursor(data, str(path)).pairs(wanted)
+            return Cursor(data, str(path)).pairs(wanted)
     except (OSError, ValueError) as error:  # ValueError: an empty file cannot be mapped
         raise VocabularyError(f"cannot read {path}: {error}") from error
 
 
-class _Cursor:
+class Cursor:
     """A place in the file that moves forward past what it reads."""
 
     def __init__(self, data: mmap.mmap, name: str) -> None:
@@ -65,14 +65,16 @@ class _Cursor:
         self.name = name
         self.at = 0
         self.key = "the header"
+        self.tensor_count = 0
 
     def pairs(self, wanted: Callable[[str], bool]) -> dict[str, Any]:
+        """Read the header and all pairs; the wanted ones."""
         if self.take(len(MAGIC)) != MAGIC:
             raise VocabularyError(f"{self.name} is not a GGUF file")
         version = self.scalar("<I")
         if version not in VERSIONS:
             raise VocabularyError(f"{self.name}: GGUF version {version} is not supported")
-        self.scalar("<Q")  # tensors
+        self.tensor_count = self.scalar("<Q")
         values: dict[str, Any] = {}
         for _ in range(self.scalar("<Q")):
             self.key = self.string().decode("utf-8", "replace")
@@ -82,6 +84,7 @@ class _Cursor:
         return values
 
     def value(self, kind: int, keep: bool) -> Any:
+        """A value of a type; of an array that is not kept, nothing."""
         if kind in SCALARS:
             return self.scalar(SCALARS[kind])
         if kind == STRING:
@@ -91,6 +94,7 @@ class _Cursor:
         raise VocabularyError(f"{self.name}: {self.key} has the unknown value type {kind}")
 
     def array(self, keep: bool) -> list[Any]:
+        """An array, empty if it is only stepped over."""
         kind, length = self.scalar("<I"), self.scalar("<Q")
         if kind == STRING:
             if keep:
@@ -107,17 +111,21 @@ class _Cursor:
         return [value for (value,) in element.iter_unpack(self.take(length * element.size))]
 
     def string(self) -> bytes:
+        """A length and so many bytes."""
         return self.take(self.scalar("<Q"))
 
     def scalar(self, layout: str) -> Any:
+        """One number of a `struct` layout."""
         return struct.unpack(layout, self.take(struct.calcsize(layout)))[0]
 
     def take(self, count: int) -> bytes:
+        """The next bytes."""
         start = self.at
         self.skip(count)
         return self.data[start : self.at]
 
     def skip(self, count: int) -> None:
+        """Step over bytes. Raises VocabularyError past the end of the file."""
         if count > len(self.data) - self.at:
             raise VocabularyError(f"{self.name} ends early, inside {self.key}")
         self.at += count

@@ -42,9 +42,7 @@ MAX_SHOWN_TOKENS = 8
 
 @reporting
 def check(
-    text: Annotated[
-        str, typer.Argument(metavar="[TEXT|-]", help="The text; `-` or nothing reads stdin.")
-    ] = "-",
+    text: Annotated[str, typer.Argument(metavar="[TEXT|-]", help="The text; `-` or nothing reads stdin.")] = "-",
     grammar_file: GrammarFileOption = None,
     json_schema_file: SchemaFileOption = None,
     json_object: JsonObjectOption = False,
@@ -140,8 +138,4 @@ def _expected_tokens(matcher: Matcher, vocabulary: Vocabulary) -> str:
     allowed = [int(token) for token in matcher.allowed_token_ids()]
     shown = ", ".join(f"{token} {vocabulary.token_bytes(token)!r}" for token in allowed[:MAX_SHOWN_TOKENS])
     more = len(allowed) - MAX_SHOWN_TOKENS
-    return (
-        f"one of {len(allowed)} tokens ({shown}{', ...' if more > 0 else ''})"
-        if allowed
-        else "nothing at all"
-    )
+    return f"one of {len(allowed)} tokens ({shown}{', ...' if more > 0 else ''})" if allowed else "nothing at all"

@@ -48,24 +48,16 @@ GrammarFileOption = Annotated[
 ]
 SchemaFileOption = Annotated[
     Path | None,
-    typer.Option(
-        "--json-schema-file", metavar="FILE", help="JSON of this JSON Schema.", rich_help_panel=PANEL
-    ),
+    typer.Option("--json-schema-file", metavar="FILE", help="JSON of this JSON Schema.", rich_help_panel=PANEL),
 ]
-JsonObjectOption = Annotated[
-    bool, typer.Option("--json-object", help="Any JSON object.", rich_help_panel=PANEL)
-]
+JsonObjectOption = Annotated[bool, typer.Option("--json-object", help="Any JSON object.", rich_help_panel=PANEL)]
 RegexOption = Annotated[
     str | None,
-    typer.Option(
-        "--regex", metavar="PATTERN", help="A regular expression, matched whole.", rich_help_panel=PANEL
-    ),
+    typer.Option("--regex", metavar="PATTERN", help="A regular expression, matched whole.", rich_help_panel=PANEL),
 ]
 ChoiceOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--choice", metavar="TEXT", help="One of these texts (repeat the option).", rich_help_panel=PANEL
-    ),
+    typer.Option("--choice", metavar="TEXT", help="One of these texts (repeat the option).", rich_help_panel=PANEL),
 ]
 DialectOption = Annotated[
     Dialect, typer.Option("--dialect", help="How to read the grammar file.", rich_help_panel=PANEL)

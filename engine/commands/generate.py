@@ -51,26 +51,18 @@ TopK = Annotated[
 ]
 MinP = Annotated[
     float | None,
-    typer.Option(
-        metavar="0..1", help="Drop tokens below this share of the best one.", rich_help_panel=SAMPLING
-    ),
+    typer.Option(metavar="0..1", help="Drop tokens below this share of the best one.", rich_help_panel=SAMPLING),
 ]
 Presence = Annotated[
     float | None,
-    typer.Option(
-        "--presence-penalty", metavar="-2..2", help="Against tokens used before.", rich_help_panel=SAMPLING
-    ),
+    typer.Option("--presence-penalty", metavar="-2..2", help="Against tokens used before.", rich_help_panel=SAMPLING),
 ]
 Frequency = Annotated[
     float | None,
     typer.Option("--frequency-penalty", metavar="-2..2", help="The same, per use.", rich_help_panel=SAMPLING),
 ]
-Greedy = Annotated[
-    bool, typer.Option("--greedy", help="Short for --temperature 0.", rich_help_panel=SAMPLING)
-]
-Seed = Annotated[
-    int, typer.Option(metavar="N", help="Equal seeds give equal texts.", rich_help_panel=SAMPLING)
-]
+Greedy = Annotated[bool, typer.Option("--greedy", help="Short for --temperature 0.", rich_help_panel=SAMPLING)]
+Seed = Annotated[int, typer.Option(metavar="N", help="Equal seeds give equal texts.", rich_help_panel=SAMPLING)]
 
 
 @reporting

@@ -75,8 +75,7 @@ def statistics(parsed: Grammar) -> list[str]:
         f"{len(parsed.rules)} rules, {len(nullable)} of them may match the empty text;"
         f" the whole text {'may' if parsed.root in nullable else 'cannot'} be empty",
         f"{sum(counts.values())} expressions: {shown}",
-        f"compiled: {len(alive)} automata ({recursive} of them mutually recursive), {states} states,"
-        f" {edges} edges",
+        f"compiled: {len(alive)} automata ({recursive} of them mutually recursive), {states} states, {edges} edges",
     ]
 
 

@@ -51,9 +51,7 @@ def _kind(value: int) -> str:
         return "continuation" if value in CONTINUATION else "lead"
     if value in NAMES or value < 0x20:
         return "named"
-    return (
-        "digit" if char.isdigit() else "upper" if char.isupper() else "lower" if char.islower() else "other"
-    )
+    return "digit" if char.isdigit() else "upper" if char.isupper() else "lower" if char.islower() else "other"
 
 
 def _describe_run(run: range) -> list[str]:

@@ -108,12 +108,12 @@ def _steps() -> Iterator[Step]:
     def sample() -> None:
         import numpy as np
 
-        from infernix.sampling.params import SamplingParams
+        from infernix.sampling import Purpose, SamplingParams
 
         from ..sampler import sample_token
 
         logits = np.zeros(state["vocabulary"].size, dtype=np.float32)
-        sample_token(logits, state["row"], None, SamplingParams(), position=0, purpose=0)
+        sample_token(logits, state["row"], None, SamplingParams(), position=0, purpose=Purpose.PREFILL)
 
     yield "loading, compiling a grammar", prepare
     yield "first set", start

@@ -28,9 +28,7 @@ class ChatTemplate:
     """A compiled template and the special tokens it may name."""
 
     def __init__(self, source: str, special_tokens: Mapping[str, str] | None = None) -> None:
-        environment = ImmutableSandboxedEnvironment(
-            trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols]
-        )
+        environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
         environment.filters["tojson"] = _to_json
         environment.globals["raise_exception"] = _raise_exception
         environment.globals["strftime_now"] = _strftime_now

@@ -133,9 +133,7 @@ def config_from_json(source: dict[str, Any]) -> DecoderConfig:
     except KeyError as error:
         raise ModelError(f"config.json lacks {error.args[0]!r}") from None
     except (TypeError, ZeroDivisionError):
-        raise ModelError(
-            "config.json: num_attention_heads and hidden_size must be positive integers"
-        ) from None
+        raise ModelError("config.json: num_attention_heads and hidden_size must be positive integers") from None
 
 
 def _refuse(source: dict[str, Any], key: str, expected: Any) -> None:

@@ -80,13 +80,9 @@ def _download(model: KnownModel, folder: Path, progress: Progress) -> Path:
 
 
 @contextmanager
-def _running(
-    command: list[str], environment: dict[str, str], output: BinaryIO
-) -> Iterator[subprocess.Popen[bytes]]:
+def _running(command: list[str], environment: dict[str, str], output: BinaryIO) -> Iterator[subprocess.Popen[bytes]]:
     """A child process that does not outlive the block, however the block ends."""
-    process = subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
-    )
+    process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
     try:
         yield process
     finally:

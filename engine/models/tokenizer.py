@@ -85,9 +85,7 @@ def encoder_from_gguf(file: GgufFile) -> Encoder:
     """A byte-level BPE encoder from GGUF metadata. Raises ModelError for another kind of tokenizer."""
     kind = file.require("tokenizer.ggml.model")
     if kind != "gpt2":
-        raise ModelError(
-            f"{file.path.name}: tokenizer {kind!r} is not supported (only byte-level BPE, 'gpt2')"
-        )
+        raise ModelError(f"{file.path.name}: tokenizer {kind!r} is not supported (only byte-level BPE, 'gpt2')")
     tokens, merges = file.require("tokenizer.ggml.tokens"), file.require("tokenizer.ggml.merges")
     pre = file.metadata.get("tokenizer.ggml.pre", "default")
     pairs = [tuple(merge.split(" ", 1)) for merge in merges]

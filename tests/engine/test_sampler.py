@@ -28,9 +28,7 @@ params = st.builds(
     seed=st.integers(0, 2**64 - 1),
 )
 # Few distinct values, so that ties are common.
-logits = st.lists(
-    st.sampled_from([0.0, -0.0, 1.0, 1.5, 3.0, -4.0, float("-inf"), 0.1]), min_size=SIZE, max_size=SIZE
-)
+logits = st.lists(st.sampled_from([0.0, -0.0, 1.0, 1.5, 3.0, -4.0, float("-inf"), 0.1]), min_size=SIZE, max_size=SIZE)
 
 
 @given(
@@ -57,16 +55,16 @@ def test_equals_the_contract(
 
 def test_a_legal_token_beyond_the_best_twenty_is_found() -> None:
     row = np.linspace(10, 0, SIZE, dtype=np.float32)
-    assert sample_token(row, pack([65], SIZE), None, SamplingParams(), 0, 0) == 65
-    assert sample_token(row, None, None, SamplingParams(temperature=0), 0, 0) == 0
+    assert sample_token(row, pack([65], SIZE), None, SamplingParams(), 0, Purpose.PREFILL) == 65
+    assert sample_token(row, None, None, SamplingParams(temperature=0), 0, Purpose.PREFILL) == 0
 
 
 def test_the_logits_are_not_changed() -> None:
     row = np.zeros(SIZE, dtype=np.float32)
-    sample_token(row, None, np.ones(SIZE, dtype=np.int32), SamplingParams(presence_penalty=2.0), 0, 0)
+    sample_token(row, None, np.ones(SIZE, dtype=np.int32), SamplingParams(presence_penalty=2.0), 0, Purpose.PREFILL)
     assert not row.any()
 
 
 def test_a_model_without_any_finite_logit_is_an_integrity_error() -> None:
     with pytest.raises(NonFiniteLogits):
-        sample_token(np.full(SIZE, np.nan, dtype=np.float32), None, None, SamplingParams(), 0, 0)
+        sample_token(np.full(SIZE, np.nan, dtype=np.float32), None, None, SamplingParams(), 0, Purpose.PREFILL)

@@ -56,17 +56,13 @@ def test_tokens_and_template(model: LanguageModel) -> None:
 
 
 def test_it_knows_something(model: LanguageModel) -> None:
-    result = Generation(
-        model, ask(model, "What is the capital of France?"), params=GREEDY, max_tokens=20
-    ).run()
+    result = Generation(model, ask(model, "What is the capital of France?"), params=GREEDY, max_tokens=20).run()
     assert result.text == "The capital of France is Paris."
     assert result.finish_reason == FinishReason.STOP
 
 
 def test_it_writes_inside_a_grammar(model: LanguageModel) -> None:
-    prompt = ask(
-        model, "Extract the person as JSON with name, age, city and likes: Bo is 7 and lives in Rome."
-    )
+    prompt = ask(model, "Extract the person as JSON with name, age, city and likes: Bo is 7 and lives in Rome.")
     compiled = infernix.compile_gbnf((EXAMPLES / "person.gbnf").read_bytes(), model.vocabulary)
     result = Generation(model, prompt, matcher=infernix.Matcher(compiled), params=GREEDY, max_tokens=80).run()
     assert result.terminated
@@ -79,9 +75,7 @@ def test_every_seed_stays_inside(model: LanguageModel) -> None:
     for seed in range(3):
         params = SamplingParams(temperature=1.5, seed=seed)
         prompt = ask(model, "Write a long story.")
-        result = Generation(
-            model, prompt, matcher=infernix.Matcher(compiled), params=params, max_tokens=20
-        ).run()
+        result = Generation(model, prompt, matcher=infernix.Matcher(compiled), params=params, max_tokens=20).run()
         assert result.terminated
         datetime.date.fromisoformat(result.text)
 

@@ -46,9 +46,7 @@ def test_merges_apply_and_control_tokens_have_no_bytes(tokenizer: Tokenizer) -> 
         ("llama-bpe", ["a", "123", " hello", "'s"]),
     ],
 )
-def test_pre_tokenizers_of_gguf_files_cut_where_they_should(
-    pre: str, pieces: list[str], tmp_path: Path
-) -> None:
+def test_pre_tokenizers_of_gguf_files_cut_where_they_should(pre: str, pieces: list[str], tmp_path: Path) -> None:
     reference = save_checkpoint(tmp_path, "llama")
     save_gguf(tmp_path / "t.gguf", reference, "llama", pre)
     encoder = encoder_from_gguf(read_gguf(tmp_path / "t.gguf"))
