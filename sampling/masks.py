@@ -21,6 +21,9 @@ __all__ = ["LookaheadMatcher", "MaskFiller", "SamplingMask"]
 _FILLER = np.uint32(1)
 """Positions that never affect the result allow token 0 only: no kernel ever meets an empty row there."""
 
+# What a position of a row can be, as the matcher's lookahead numbers it.
+_UNCONSTRAINED_STATE, _DEAD_END_STATE = 0, 2
+
 
 class MaskFiller(Protocol):
     """Whatever can write the mask of its current state: an `infernix.Matcher`, for one."""
@@ -90,6 +93,11 @@ class SamplingMask:
         """P, the positions of a row."""
         return self.index.shape[1]
 
+    @property
+    def table(self) -> npt.NDArray[np.uint32]:
+        """The words as uint32[B, P, ceil(V/32)], the same memory."""
+        return self.words.reshape(self.batch, self.positions, -1)
+
     def row_words(self, row: int) -> npt.NDArray[np.uint32]:
         """The words of all positions of a row, uint32[P, ceil(V/32)], to be written in place."""
         return self.words[row * self.positions : (row + 1) * self.positions]
@@ -105,6 +113,22 @@ class SamplingMask:
         first = row * self.positions
         self.index[row] = np.arange(first, first + self.positions, dtype=np.int32)
         self.dead_ends[row] = dead_ends
+
+    def set_states(self, states: npt.NDArray[np.uint8]) -> None:
+        """Declare all rows at once, after `infernix.lookahead_masks(matchers, drafts, mask.table)`.
+
+        states uint8[B, P] as that returns them: 0 unconstrained, 1 ready, 2 dead end, 3 unreachable.
+        """
+        if states.shape != self.index.shape:
+            raise ParameterError(
+                f"expected states {list(self.index.shape)}, got {list(states.shape)}", "states"
+            )
+        slots = np.arange(self.index.size, dtype=np.int32).reshape(self.index.shape)
+        self.index[:] = np.where(states == _UNCONSTRAINED_STATE, UNCONSTRAINED, slots)
+        bits = np.uint64(1) << np.arange(self.positions, dtype=np.uint64)
+        self.dead_ends[:] = np.where(states == _DEAD_END_STATE, bits, np.uint64(0)).sum(
+            axis=1, dtype=np.uint64
+        )
 
     def fill(self, row: int, matcher: MaskFiller, position: int = 0) -> None:
         """Take one position's mask from the matcher's current state."""

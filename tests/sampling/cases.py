@@ -56,9 +56,7 @@ class SampleCase:
             u = rng.uniform(params.seed, int(self.places[row]), Purpose.DECODE)
             counts = None if self.counts is None else self.counts[row]
             found.append(
-                contract.sample_row(
-                    self.logits[row], self.words[row], params, self.vocab_size, u, counts=counts
-                )
+                contract.sample_row(self.logits[row], self.words[row], params, self.vocab_size, u, counts=counts)
             )
         return found
 
@@ -78,9 +76,7 @@ def sampling_mask(words: list[Any], vocab_size: int, positions: int) -> Any:
 def check_sample(sample: Backend, case: SampleCase) -> None:
     """Every row of the batch has the oracle's token and flags."""
     mask = sampling_mask(case.words, case.vocab_size, 1)
-    got = sample(
-        case.logits, mask, case.params, positions=case.places, counts=case.counts, vocab_size=case.vocab_size
-    )
+    got = sample(case.logits, mask, case.params, positions=case.places, counts=case.counts, vocab_size=case.vocab_size)
     for row, want in enumerate(case.answers):
         found = (int(got.tokens[row]), int(got.flags[row]))
         assert found == (want.token, int(want.flags)), f"{case.name}, row {row}: {case.params[row]}"
@@ -102,26 +98,17 @@ PARAMETER_SETS = [
     SamplingParams(temperature=0.0, presence_penalty=2.0, frequency_penalty=2.0),
 ]
 
-NASTY = np.array(
-    [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 3.4e38, -3.4e38, 1e-45, -1e-45, 88.0], np.float32
-)
+NASTY = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 3.4e38, -3.4e38, 1e-45, -1e-45, 88.0], np.float32)
 
 
-def batch_of(
-    name: str, logits: np.ndarray, legal: np.ndarray | None, vocab_size: int, seed: int
-) -> SampleCase:
+def batch_of(name: str, logits: np.ndarray, legal: np.ndarray | None, vocab_size: int, seed: int) -> SampleCase:
     """One batch with every parameter set; `legal` is bool[rows, V] or None."""
     random = np.random.default_rng(seed)
     rows = len(logits)
-    chosen = [
-        replace(PARAMETER_SETS[i % len(PARAMETER_SETS)], seed=int(random.integers(2**63)))
-        for i in range(rows)
-    ]
+    chosen = [replace(PARAMETER_SETS[i % len(PARAMETER_SETS)], seed=int(random.integers(2**63))) for i in range(rows)]
     words: list[np.ndarray | None] = [None] * rows if legal is None else list(pack(legal))
     counts = random.integers(0, 4, (rows, vocab_size)) * (random.random((rows, vocab_size)) < 0.3)
-    return SampleCase(
-        name, logits, chosen, words, vocab_size, counts.astype(np.int32), random.integers(0, 2**31, rows)
-    )
+    return SampleCase(name, logits, chosen, words, vocab_size, counts.astype(np.int32), random.integers(0, 2**31, rows))
 
 
 def adversarial(vocab_size: int = 100, width: int = 128, rows: int = 26) -> Iterator[SampleCase]:
@@ -145,9 +132,7 @@ def adversarial(vocab_size: int = 100, width: int = 128, rows: int = 26) -> Iter
         random.random((rows, vocab_size)) < 0.7,
         seed=7,
     )
-    yield build(
-        "signed zeros", np.where(random.random(shape) < 0.5, 0.0, -0.0).astype(np.float32), None, seed=8
-    )
+    yield build("signed zeros", np.where(random.random(shape) < 0.5, 0.0, -0.0).astype(np.float32), None, seed=8)
     for value in (np.nan, np.inf, -np.inf):
         yield build(f"all {value}", np.full(shape, value, np.float32), None, seed=9)
         some = np.where(random.random(shape) < 0.3, np.float32(value), plain)
@@ -174,9 +159,7 @@ def adversarial(vocab_size: int = 100, width: int = 128, rows: int = 26) -> Iter
 def mixture(cases: list[SampleCase], rows_each: int = 1) -> SampleCase:
     """A few rows of every case as one batch: constrained and free, good and bad rows side by side."""
     rows = [
-        (case, (number * 5 + i * 3) % len(case.logits))
-        for number, case in enumerate(cases)
-        for i in range(rows_each)
+        (case, (number * 5 + i * 3) % len(case.logits)) for number, case in enumerate(cases) for i in range(rows_each)
     ]
     return SampleCase(
         "mixture",
@@ -247,14 +230,10 @@ def check_accept(accept: Backend, case: AcceptCase) -> None:
         want = expected_round(case, row)
         padded = want.tokens + [0] * (case.drafts.shape[1] + 1 - len(want.tokens))
         found = ([int(t) for t in got.tokens[row]], int(got.counts[row]), int(got.flags[row]))
-        assert found == (padded, len(want.tokens), int(want.flags)), (
-            f"{case.name}, row {row}: {case.params[row]}"
-        )
+        assert found == (padded, len(want.tokens), int(want.flags)), f"{case.name}, row {row}: {case.params[row]}"
 
 
-def proposal(
-    random: np.random.Generator, logits: np.ndarray, vocab_size: int
-) -> tuple[np.ndarray, np.ndarray]:
+def proposal(random: np.random.Generator, logits: np.ndarray, vocab_size: int) -> tuple[np.ndarray, np.ndarray]:
     """A normalised q over 16 distinct tokens, unsorted, mostly likely ones. logits [..., W]."""
     noisy = logits[..., :vocab_size] + random.normal(0, 1, (*logits.shape[:-1], vocab_size))
     ids = np.argsort(-np.nan_to_num(noisy), axis=-1)[..., :PROPOSAL_WIDTH]
@@ -289,8 +268,7 @@ def round_of(
         swap = random.random((rows, drafts)) < 0.8
         tokens = np.where(swap, np.take_along_axis(q_ids, take[..., None], -1)[..., 0], tokens)
     chosen = [
-        replace(PARAMETER_SETS[(i + seed) % len(PARAMETER_SETS)], seed=int(random.integers(2**63)))
-        for i in range(rows)
+        replace(PARAMETER_SETS[(i + seed) % len(PARAMETER_SETS)], seed=int(random.integers(2**63))) for i in range(rows)
     ]
     extents = np.where(random.random(rows) < 0.3, random.integers(0, drafts + 1, rows), drafts)
     dead = [1 << int(random.integers(0, drafts + 1)) if random.random() < 0.15 else 0 for _ in range(rows)]

@@ -58,9 +58,7 @@ class DeviceBackend:
         return SampleResult(result.tokens[:, 0], result.flags)
 
     def accept(self, logits, drafts, masks, params, *, lengths, extents, counts, proposals, vocab_size):
-        call = border.AcceptCall(
-            logits, drafts, masks, params, lengths, extents, counts, proposals, vocab_size
-        )
+        call = border.AcceptCall(logits, drafts, masks, params, lengths, extents, counts, proposals, vocab_size)
         batch, proposal = border.accept_batch(call)
         step = self._step(batch, proposal)
         self._launcher(step, batch).accept(greedy=self.greedy)

@@ -53,9 +53,7 @@ def verify_many(row, words, drafts, params, proposals=None):
     """The first token of a round of one draft, for N rows that differ in draft and position."""
     logits = np.broadcast_to(row, (N, 2, SIZE))
     masks = np.broadcast_to(words, (N, 2, 2))
-    found = sampling.accept(
-        logits, drafts[:, None], masks, params, lengths=np.arange(N) * 2, proposals=proposals
-    )
+    found = sampling.accept(logits, drafts[:, None], masks, params, lengths=np.arange(N) * 2, proposals=proposals)
     assert not found.flags.any()
     return found
 
@@ -75,9 +73,7 @@ def test_sparse_speculation_keeps_the_target_distribution():
     row, words = a_row(6)
     random = np.random.default_rng(7)
     ids, shares = proposal(random, np.tile(row, (1, 1, 1)), SIZE)
-    drawn = random.choice(
-        ids[0, 0], N, p=shares[0, 0].astype(np.float64) / shares[0, 0].sum(dtype=np.float64)
-    )
+    drawn = random.choice(ids[0, 0], N, p=shares[0, 0].astype(np.float64) / shares[0, 0].sum(dtype=np.float64))
     proposals = Proposals(np.broadcast_to(ids, (N, 1, 16)), np.broadcast_to(shares, (N, 1, 16)))
     found = verify_many(row, words, drawn, params, proposals)
     p = contract.target(row, None, words, params, SIZE)
@@ -131,9 +127,7 @@ def test_a_rows_numbers_do_not_depend_on_its_place_in_the_batch():
     lengths = random.integers(0, 10**6, 12)
     together = sampling.accept(logits, drafts, None, params, lengths=lengths)
     order = random.permutation(12)
-    shuffled = sampling.accept(
-        logits[order], drafts[order], None, [params[i] for i in order], lengths=lengths[order]
-    )
+    shuffled = sampling.accept(logits[order], drafts[order], None, [params[i] for i in order], lengths=lengths[order])
     assert (shuffled.tokens == together.tokens[order]).all()
     for row in range(12):
         alone = sampling.accept(logits[[row]], drafts[[row]], None, params[row], lengths=int(lengths[row]))

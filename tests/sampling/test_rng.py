@@ -64,10 +64,7 @@ def test_uniforms_broadcasts():
 
 def test_purposes_positions_and_seeds_give_different_streams():
     numbers = {
-        rng.uniform(seed, position, purpose)
-        for seed in (0, 1, 2**63)
-        for position in range(50)
-        for purpose in Purpose
+        rng.uniform(seed, position, purpose) for seed in (0, 1, 2**63) for position in range(50) for purpose in Purpose
     }
     assert len(numbers) == 3 * 50 * len(Purpose)
 
