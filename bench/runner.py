@@ -9,6 +9,7 @@ with the next turn.
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import multiprocessing
 import os
@@ -166,7 +167,8 @@ def _work(plan: Plan, done: int, sender: Connection) -> None:
 
 
 def _silence() -> None:
-    """Drop what engines print about grammars from their own code."""
+    """Drop what engines print about grammars from their own code, but not where one crashes."""
+    faulthandler.enable(os.fdopen(os.dup(STDERR), "w"))
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, STDERR)
 
