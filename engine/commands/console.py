@@ -18,7 +18,7 @@ import typer
 
 from infernix.gbnf.errors import GrammarError, RegexError, RequestError
 
-__all__ = ["CommandError", "ExitCode", "located", "note", "reporting", "write_text"]
+__all__ = ["CommandError", "ExitCode", "busy", "located", "note", "reporting", "write_text"]
 
 DEBUG_VARIABLE = "INFERNIX_DEBUG"
 
@@ -107,6 +107,18 @@ def note(message: str) -> None:
         print(message, file=sys.stderr, flush=True)
     except (BrokenPipeError, ValueError):
         return
+
+
+@contextmanager
+def busy(message: str) -> Iterator[None]:
+    """Show on a terminal that something takes a while; nothing where nobody watches."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(file=sys.stderr).status(message):
+        yield
 
 
 def write_text(text: str) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from ..errors import InputError
 from ..models.registry import DEFAULT_MODEL, find_model
-from .console import CommandError, note, reporting, write_text
+from .console import CommandError, busy, note, reporting, write_text
 from .constraint import (
     ChoiceOption,
     Dialect,
@@ -126,17 +126,20 @@ def generate(
     find_model(model)  # a missing model is said before anything slow begins
     request = _prompt_text(prompt)
 
-    import torch
-
-    from ..generate import Generation
     from ..models.load import load_model
 
-    torch.set_num_threads(threads)
-    params = _params(overrides, constrained=constraint is not None)
     language_model = load_model(model)
     matcher = constraint.matcher(language_model.vocabulary) if constraint else None
     tokens = _prompt_tokens(language_model, request, system, raw)
-    generation = Generation(language_model, tokens, matcher=matcher, params=params, max_tokens=max_new)
+
+    with busy(f"loading {language_model.name}"):
+        import torch
+
+        from ..generate import Generation
+
+        torch.set_num_threads(threads)
+        params = _params(overrides, constrained=constraint is not None)
+        generation = Generation(language_model, tokens, matcher=matcher, params=params, max_tokens=max_new)
     try:
         for piece in generation:
             write_text(piece)

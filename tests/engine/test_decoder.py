@@ -81,6 +81,20 @@ def test_the_cache_does_not_change_logits(chunks: list[int], tmp_path: Path, tok
     assert cache.length == len(tokens)
 
 
+def test_a_checkpoint_in_several_files(tmp_path: Path, tokens: torch.Tensor) -> None:
+    reference = save_checkpoint(tmp_path, "llama")
+    (tmp_path / "model.safetensors").unlink()
+    reference.save_pretrained(tmp_path, max_shard_size="20KB")
+    assert len(list(tmp_path.glob("*.safetensors"))) > 2
+    decoder = load_model(str(tmp_path)).decoder
+    torch.testing.assert_close(
+        decoder(tokens, decoder.new_cache()), expected_logits(reference, tokens)[-1], atol=TOLERANCE, rtol=0
+    )
+    next(iter(tmp_path.glob("*.safetensors"))).unlink()
+    with pytest.raises(ModelError, match="is missing"):
+        _ = load_model(str(tmp_path)).decoder
+
+
 def test_truncating_the_cache_takes_tokens_back(tmp_path: Path, tokens: torch.Tensor) -> None:
     reference = save_checkpoint(tmp_path, "llama")
     decoder, expected = load_model(str(tmp_path)).decoder, expected_logits(reference, tokens)
