@@ -185,7 +185,7 @@ class Builder:
                     stack += zip(items, states, states[1:])
                 case Alternatives(choices):
                     stack += ((choice, start, end) for choice in choices)
-                case Repeat(item, minimum, maximum):
+                case Repeat():
                     stack += self.connect_repeat(automaton, expression, start, end)
                 case TokenSet():
                     number = self.token_set(expression)
@@ -324,29 +324,18 @@ def encode(automaton: RuleAutomaton, ranges: Ranges, end: int) -> list[Edge]:
 
 
 def surely_consumes(body: Expression) -> bool:
-    """Whether every string of `body` has at least one byte or token, as far as its top shows."""
+    """Whether every string of `body` has at least one byte or token, as far as two levels show."""
     match body:
-        case Literal(text):
-            return bool(text)
-        case CharClass() | TokenSet():
-            return True
-        case Sequence(items):
-            return any(isinstance(item, Literal | CharClass | TokenSet) for item in items)
         case Alternatives(choices):
-            return all(isinstance(choice, CharClass | TokenSet) or surely_consumes_leaf(choice) for choice in choices)
+            return all(map(takes_something, choices))
         case _:
-            return False
+            return takes_something(body)
 
 
-def surely_consumes_leaf(choice: Expression) -> bool:
-    """`surely_consumes` for a choice, one level deep."""
-    match choice:
-        case Literal(text):
-            return bool(text)
-        case Sequence(items):
-            return any(isinstance(item, Literal | CharClass | TokenSet) for item in items)
-        case _:
-            return False
+def takes_something(expression: Expression) -> bool:
+    """Whether an expression, or one item of it if it is a sequence, is a terminal that is not empty."""
+    items = expression.items if isinstance(expression, Sequence) else (expression,)
+    return any(isinstance(item, CharClass | TokenSet) or (isinstance(item, Literal) and item.text) for item in items)
 
 
 def is_small(body: Expression) -> bool:
@@ -536,15 +525,20 @@ def remove_epsilons(automaton: RuleAutomaton) -> None:
                 row += [edge for edge in edges[s] if edge[0] != EPSILON] if s in leaves else edges[s]
             if len(closure) > 2:  # several paths may have led to equal edges
                 row = list(dict.fromkeys(row))
-            if not automaton.final.isdisjoint(closure):
+            if END in closure:
                 final.add(state)
             budget -= len(row) + len(closure) // EPSILON_GROWTH
             if budget < 0 and automaton.bounds is None:
                 keep_epsilons(automaton)
                 return
-        elif state in automaton.final:
+        elif state == END and automaton.bounds is None:
             final.add(state)
         merged[state] = row
+    if automaton.bounds is not None:
+        # Only an item that arrives at the end itself counts a unit.
+        for state, row in merged.items():
+            merged[state] = row + [(*edge[:3], END) for edge in row if edge[3] in final]
+        final = set()
     renumber(automaton, merged, final)
 
 

@@ -152,10 +152,13 @@ class GrammarCompiler:
         self.vocabulary = vocabulary
         self.cache = CompileCache(grammar_cache_bytes)
 
-    def gbnf(self, text: str, *, dialect: Any = "xgrammar", framing: Hashable = None) -> tuple[CompiledGrammar, CacheOutcome]:
+    def gbnf(
+        self, text: str, *, dialect: Any = "xgrammar", framing: Hashable = None
+    ) -> tuple[CompiledGrammar, CacheOutcome]:
         """GBNF text with the entry rule `root`."""
         return self.cache.get(
-            ("gbnf", dialect, text, framing), lambda: sources.compile_gbnf(text, self.vocabulary, dialect=dialect)
+            ("gbnf", dialect, text, framing),
+            lambda: sources.compile_gbnf(text, self.vocabulary, dialect=dialect),
         )
 
     def regex(self, pattern: str, *, framing: Hashable = None) -> tuple[CompiledGrammar, CacheOutcome]:
@@ -172,7 +175,8 @@ class GrammarCompiler:
     def json_object(self, *, layout: Any = "free", framing: Hashable = None) -> tuple[CompiledGrammar, CacheOutcome]:
         """Any JSON object."""
         return self.cache.get(
-            ("json_object", layout, framing), lambda: sources.compile_json_object(self.vocabulary, layout=layout)
+            ("json_object", layout, framing),
+            lambda: sources.compile_json_object(self.vocabulary, layout=layout),
         )
 
     def json_schema(

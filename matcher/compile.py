@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Iterable
 from itertools import chain, repeat
 from time import monotonic
 from typing import Any
@@ -26,7 +27,7 @@ from .automaton import END, LITERAL, START, Automata, RuleAutomaton, build_autom
 from .bitmask import pack
 from .earley import first_set
 from .store import Heap, StandardRule, Store
-from .tables import BYTE, CALL, EPSILON, FINAL, LOOP, UNIT_END
+from .tables import BYTE, CALL, EPSILON, FALLBACK, FINAL, LOOP, UNIT_END
 from .vocabulary import TokenKind, Vocabulary
 
 __all__ = ["COMPILE_SECONDS", "CompiledGrammar", "compile_grammar"]
@@ -53,7 +54,7 @@ class CompiledGrammar:
 
     def first_set(self, heap: Heap) -> int:
         """The set before the first byte, in a heap of the store."""
-        return first_set(heap.header, self.root, self.nullable)
+        return first_set(heap.address, self.root, int(self.nullable))
 
     def __repr__(self) -> str:
         return f"<CompiledGrammar of {len(self.grammar.rules)} rules over {self.vocabulary!r}>"
@@ -78,7 +79,9 @@ def replace_store(vocabulary: Vocabulary, full: Store, states: int, edges: int) 
         if stores[full.features] is full:
             full.replaced = True
             stores[full.features] = Store(
-                vocabulary, full.features, max(2 * states, len(full.tables.arrays["states"])),
+                vocabulary,
+                full.features,
+                max(2 * states, len(full.tables.arrays["states"])),
                 max(2 * edges, len(full.tables.arrays["edges"])),
             )
         return stores[full.features]
@@ -98,8 +101,8 @@ def compile_grammar(
     terminals name control tokens, which only a model's own framing may do. Raises GrammarError for
     an empty language or a token id that may not be named, LimitError past `seconds`.
     """
-    deadline = monotonic() + seconds
     store = store_of(vocabulary, features)
+    deadline = monotonic() + seconds
     while True:
         with store.lock:
             linker = Linker(store, vocabulary, grammar, allow_control)
@@ -108,7 +111,9 @@ def compile_grammar(
                 raise GrammarError("the grammar's language is empty: the root rule can never be completed")
             if linker.link(automata):
                 root = linker.numbers[0]
-                return CompiledGrammar(grammar, vocabulary, store, root, 0 in automata.nullable, linker.nbytes(automata))
+                return CompiledGrammar(
+                    grammar, vocabulary, store, root, 0 in automata.nullable, linker.nbytes(automata)
+                )
         store = replace_store(vocabulary, store, len(linker.states), len(linker.edges))
 
 
@@ -141,13 +146,14 @@ class Linker:
         self.grammar = grammar
         self.tables = store.tables
         self.sharing = not store.features & tables.OFF_SHARING
+        self.sharing_twins = not store.features & tables.OFF_TWINS
         self.vocabulary = vocabulary
         self.numbers: dict[int, int] = {}
         """Rule of this grammar -> rule number in the tables."""
         self.first_state = self.tables.used["states"]
         self.first_rule = self.tables.used["rules"]
         self.first_edge = self.tables.used["edges"]
-        self.states: list[tuple[int, int, int, int]] = []
+        self.states: list[tuple[int, int, int, int, int]] = []
         self.edges: list[tuple[int, int, int, int]] = []
         self.starts: list[int] = []
         self.counters: list[tuple[int, int, int]] = []
@@ -192,7 +198,9 @@ class Linker:
             if rule.standard and id(rule) not in self.tables.standard and number in self.numbers:
                 reached = tuple(by_name[other] for other in reached_from(name, by_name))
                 if all(other.standard for other in reached):
-                    self.tables.standard[id(rule)] = StandardRule(reached, self.numbers[number], number in automata.nullable)
+                    self.tables.standard[id(rule)] = StandardRule(
+                        reached, self.numbers[number], number in automata.nullable
+                    )
 
     def link(self, automata: Automata) -> bool:
         """Give every rule a number, adding tables for the new ones. False if there is no room."""
@@ -264,8 +272,44 @@ class Linker:
             flags = FINAL if base + state in final else 0
             if counter >= 0 and state in (START, END):
                 flags = LOOP if state == START else UNIT_END
-            states.append((self.first_edge + first, len(edges) - first, flags, counter))
+            states.append((self.first_edge + first, len(edges) - first, flags, counter, base + state))
         spelling.finish(final)
+        self.find_twins(automaton, base)
+
+    def find_twins(self, automaton: RuleAutomaton, base: int) -> None:
+        """Let states stand for equal ones in shapes: counted bodies that differ in bounds, and fallbacks.
+
+        Equal automata are laid out alike, so the states correspond one to one.
+        """
+        twins = self.tables.twins
+        if not self.sharing_twins:
+            return
+        if automaton.bounds is not None and all(callee in self.numbers for callee in automaton.calls):
+            own = range(base, self.first_state + len(self.states))
+            content = tuple(
+                tuple((CALL, self.numbers[edge[1]], *edge[2:]) if edge[0] == CALL else edge for edge in row)  # type: ignore[index]
+                for row in automaton.edges
+            )
+            self.set_twins(own, twins.setdefault(content, own))
+        falls = [edge[3] for row in automaton.edges for edge in row if edge[0] == FALLBACK]
+        if falls:
+            places = {state: place for place, state in enumerate(dict.fromkeys(falls))}
+            rows = []
+            for state in (order := list(places)):  # grows while it is walked
+                row = []
+                for kind, low, high, target in automaton.edges[state]:
+                    if target not in places:
+                        places[target] = len(places)
+                        order.append(target)
+                    row.append((kind, low, high, places[target]))
+                rows.append((state in automaton.final, tuple(row)))
+            own_states = [base + state for state in order]
+            self.set_twins(own_states, twins.setdefault(tuple(rows), own_states))
+
+    def set_twins(self, own: Iterable[int], twins: Iterable[int]) -> None:
+        """Set the twins of new states."""
+        for state, twin in zip(own, twins):
+            self.states[state - self.first_state] = (*self.states[state - self.first_state][:4], twin)
 
     def nbytes(self, automata: Automata) -> int:
         """An estimate of the memory that the grammar's expressions and new table rows take."""
@@ -276,7 +320,10 @@ class Linker:
         """Write the new rows into the tables and remember the rules. False if there is no room."""
         store_tables = self.tables
         if not store_tables.has_room(
-            states=len(self.states), edges=len(self.edges), rules=len(self.starts), counters=len(self.counters)
+            states=len(self.states),
+            edges=len(self.edges),
+            rules=len(self.starts),
+            counters=len(self.counters),
         ):
             return False
         for name, rows in (("states", self.states), ("edges", self.edges), ("counters", self.counters)):
@@ -367,12 +414,20 @@ class Spelling:
             first = len(edges)
             if isinstance(entry, list):
                 flags = FINAL if self.branch(entry, final) else 0
-                states.append((self.linker.first_edge + first, len(edges) - first, flags, self.counter))
+                states.append((self.linker.first_edge + first, len(edges) - first, flags, self.counter, state))
                 state += 1
             else:
                 data, target = entry
                 n = len(data)
                 edges.extend(zip(repeat(BYTE), data, data, chain(range(state + 1, state + n), (target,))))
                 first += self.linker.first_edge
-                states.extend(zip(range(first, first + n), repeat(1), repeat(0), repeat(self.counter, n)))
+                states.extend(
+                    zip(
+                        range(first, first + n),
+                        repeat(1),
+                        repeat(0),
+                        repeat(self.counter),
+                        range(state, state + n),
+                    )
+                )
                 state += n

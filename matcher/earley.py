@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from .jit import kernel, words_at
+from .jit import entry, kernel, linked, words_at
 from .tables import (
     AGENDA_SIZE,
     BOTTOM,
@@ -50,6 +50,11 @@ from .tables import (
     HAS_EXIT,
     HAS_SYMBOLIC,
     HAS_TOKENS,
+    LINK_COMPLETE,
+    LINK_EXPAND,
+    LINK_INTERN,
+    LINK_SETTLE,
+    LINK_STEP,
     LOOP,
     N_COMPLETIONS,
     N_ITEMS,
@@ -65,6 +70,7 @@ from .tables import (
     completions,
     counters,
     edges,
+    head,
     items,
     moves,
     rules,
@@ -78,8 +84,8 @@ from .tables import (
     waits,
 )
 
-Header = np.ndarray[Any, np.dtype[np.int64]]
-"""The heap header that every kernel takes (see `matcher.jit`)."""
+Heap = int
+"""The address of the heap header, which every kernel takes as `h` (see `matcher.jit`)."""
 
 STEP, CLOSURE = 0, 1
 """The two worklists: completing an item may need a closure, which has its own."""
@@ -111,14 +117,14 @@ def item_hash(state: int, goal: int, origin: int, count: int) -> int:
 
 
 @kernel
-def begin(h: Header, lane: int) -> None:
+def begin(h: Heap, lane: int) -> None:
     """Empty a worklist. Old entries of its hash table die because the stamp moves past them."""
-    h[STAMP + lane] += h[AGENDA_SIZE + lane]
-    h[AGENDA_SIZE + lane] = 0
+    head(h)[STAMP + lane] += head(h)[AGENDA_SIZE + lane]
+    head(h)[AGENDA_SIZE + lane] = 0
 
 
 @kernel
-def push(h: Header, lane: int, state: int, goal: int, origin: int, count: int) -> None:
+def push(h: Heap, lane: int, state: int, goal: int, origin: int, count: int) -> None:
     """Put an item on a worklist unless it is there already; sets OVERFLOW if there is no room."""
     record = states(h)[state]
     if record["flags"] & UNIT_END:
@@ -130,33 +136,28 @@ def push(h: Header, lane: int, state: int, goal: int, origin: int, count: int) -
             count += 1
     todo = agenda(h)
     table = seen(h)
-    base = h[STAMP + lane]
-    size = h[AGENDA_SIZE + lane]
+    base = head(h)[STAMP + lane]
+    size = head(h)[AGENDA_SIZE + lane]
     limit = len(table) - 1
     slot = item_hash(state, goal, origin, count) & limit
     while table[slot, lane] >= base:
         other = todo[table[slot, lane] - base, lane]
-        if (
-            other["state"] == state
-            and other["goal"] == goal
-            and other["origin"] == origin
-            and other["count"] == count
-        ):
+        if other["state"] == state and other["goal"] == goal and other["origin"] == origin and other["count"] == count:
             return
         slot = (slot + 1) & limit
     if size + 1 >= len(todo):
-        h[OVERFLOW] = 1
+        head(h)[OVERFLOW] = 1
         return
     table[slot, lane] = base + size
     todo[size, lane]["state"] = state
     todo[size, lane]["goal"] = goal
     todo[size, lane]["origin"] = origin
     todo[size, lane]["count"] = count
-    h[AGENDA_SIZE + lane] = size + 1
+    head(h)[AGENDA_SIZE + lane] = size + 1
 
 
 @kernel
-def is_open(h: Header, state: int, count: int) -> bool:
+def is_open(h: Heap, state: int, count: int) -> bool:
     """Whether the edges of a state may be taken: a counted rule's loop closes at its maximum."""
     record = states(h)[state]
     if record["flags"] & LOOP and count < SYMBOLIC:
@@ -166,7 +167,7 @@ def is_open(h: Header, state: int, count: int) -> bool:
 
 
 @kernel
-def is_final(h: Header, state: int, count: int) -> bool:
+def is_final(h: Heap, state: int, count: int) -> bool:
     """Whether an item in this state completes its goal."""
     record = states(h)[state]
     if record["flags"] & FINAL:
@@ -179,8 +180,8 @@ def is_final(h: Header, state: int, count: int) -> bool:
 # ── Predict ─────────────────────────────────────────────────────────────────────────────
 
 
-@kernel
-def expand(h: Header, number: int) -> int:
+@linked(LINK_EXPAND)
+def expand(h: Heap, number: int) -> int:
     """Compute the closure of a set: its items with byte or token edges, and its waiting items.
 
     Bytes that no edge takes are marked DEAD in the set's row of moves. Returns 0 or FULL.
@@ -193,24 +194,26 @@ def expand(h: Header, number: int) -> int:
     for i in range(record["first"], record["first"] + record["size"]):
         item = kernel_items[i]
         push(h, CLOSURE, item["state"], item["goal"], item["origin"], item["count"])
-    wait_first = h[N_WAITS]
+    wait_first = head(h)[N_WAITS]
     if predict(h, number) == FULL:
-        h[N_WAITS] = wait_first
+        head(h)[N_WAITS] = wait_first
         return FULL
     record["wait_first"] = wait_first
-    record["wait_size"] = h[N_WAITS] - wait_first
+    record["wait_size"] = head(h)[N_WAITS] - wait_first
+    if record["flags"] & HAS_SYMBOLIC:
+        settle_needs(h, number)
     return keep_closure(h, number)
 
 
 @kernel
-def predict(h: Header, number: int) -> int:
+def predict(h: Heap, number: int) -> int:
     """Follow the epsilon edges and calls of everything on the CLOSURE worklist, to a fixed point."""
     todo = agenda(h)
     state_table = states(h)
     edge_table = edges(h)
     waiting = waits(h)
     i = 0
-    while i < h[AGENDA_SIZE + CLOSURE]:
+    while i < head(h)[AGENDA_SIZE + CLOSURE]:
         item = todo[i, CLOSURE]
         i += 1
         state = state_table[item["state"]]
@@ -227,7 +230,7 @@ def predict(h: Header, number: int) -> int:
                     push(h, CLOSURE, start, item["goal"], item["origin"], 0)
                     continue
                 push(h, CLOSURE, start, edge["low"], number, 0)
-                n = h[N_WAITS]
+                n = head(h)[N_WAITS]
                 if n >= len(waiting):
                     return FULL
                 waiting[n]["rule"] = edge["low"]
@@ -235,19 +238,18 @@ def predict(h: Header, number: int) -> int:
                 waiting[n]["goal"] = item["goal"]
                 waiting[n]["origin"] = item["origin"]
                 waiting[n]["count"] = item["count"]
-                waiting[n]["need"] = wait_need(h, item["goal"], item["origin"], item["count"])
-                h[N_WAITS] = n + 1
-    return FULL if h[OVERFLOW] else 0
+                head(h)[N_WAITS] = n + 1
+    return FULL if head(h)[OVERFLOW] else 0
 
 
 @kernel
-def keep_closure(h: Header, number: int) -> int:
+def keep_closure(h: Heap, number: int) -> int:
     """Store the CLOSURE worklist's items that have byte or token edges; mark dead bytes."""
     todo = agenda(h)
     stored = items(h)
     record = sets(h)[number]
-    size = h[AGENDA_SIZE + CLOSURE]
-    first = h[N_ITEMS]
+    size = head(h)[AGENDA_SIZE + CLOSURE]
+    first = head(h)[N_ITEMS]
     if first + size > len(stored):
         return FULL
     row = moves(h)[number]
@@ -280,7 +282,7 @@ def keep_closure(h: Header, number: int) -> int:
             stored[kept]["origin"] = item["origin"]
             stored[kept]["count"] = item["count"]
             kept += 1
-    h[N_ITEMS] = kept
+    head(h)[N_ITEMS] = kept
     record["closure_first"] = first
     record["closure_size"] = kept - first
     return 0
@@ -298,7 +300,7 @@ def mark_live(row: np.ndarray, edge: Any) -> None:
 
 
 @kernel
-def push_waiting(h: Header, origin: int, goal: int) -> int:
+def push_waiting(h: Heap, origin: int, goal: int) -> int:
     """Advance every item of closure(origin) that waits for `goal`. Returns 0 or FULL."""
     if expand(h, origin) == FULL:
         return FULL
@@ -312,11 +314,11 @@ def push_waiting(h: Header, origin: int, goal: int) -> int:
 
 
 @kernel
-def complete_all(h: Header) -> int:
+def complete_all(h: Heap) -> int:
     """Complete the final items of the STEP worklist, to a fixed point. Returns 0 or FULL."""
     todo = agenda(h)
     i = 0
-    while i < h[AGENDA_SIZE + STEP]:
+    while i < head(h)[AGENDA_SIZE + STEP]:
         item = todo[i, STEP]
         i += 1
         if item["state"] != EXIT and is_final(h, item["state"], item["count"]):
@@ -325,7 +327,7 @@ def complete_all(h: Header) -> int:
                 push(h, STEP, EXIT, item["goal"], item["origin"], count)
             elif push_waiting(h, item["origin"], item["goal"]) == FULL:
                 return FULL
-    return FULL if h[OVERFLOW] else 0
+    return FULL if head(h)[OVERFLOW] else 0
 
 
 # ── Intern ──────────────────────────────────────────────────────────────────────────────
@@ -372,14 +374,14 @@ def sort_agenda(todo: Any, size: int) -> None:
 
 
 @kernel
-def keep_items(h: Header) -> int:
+def keep_items(h: Heap) -> int:
     """Reduce the STEP worklist to the items a set keeps: those with a way on, and exits.
 
     Returns how many there are; they are sorted and not dominated.
     """
     todo = agenda(h)
     kept = 0
-    for i in range(h[AGENDA_SIZE + STEP]):
+    for i in range(head(h)[AGENDA_SIZE + STEP]):
         item = todo[i, STEP]
         edge_count = states(h)[item["state"]]["edge_count"]
         if item["state"] == EXIT or (edge_count > 0 and is_open(h, item["state"], item["count"])):
@@ -398,7 +400,7 @@ def keep_items(h: Header) -> int:
 
 
 @kernel
-def is_dominated(h: Header, a: Any, b: Any) -> bool:
+def is_dominated(h: Heap, a: Any, b: Any) -> bool:
     """Whether `a`, the predecessor of `b` in a sorted set, can do whatever `b` can.
 
     They differ only in their counts, `a` has fewer units, and that is already enough.
@@ -411,8 +413,8 @@ def is_dominated(h: Header, a: Any, b: Any) -> bool:
     return bool(a["count"] >= counters(h)[counter]["minimum"])
 
 
-@kernel
-def intern(h: Header) -> int:
+@linked(LINK_INTERN)
+def intern(h: Heap) -> int:
     """The number of the set whose items are on the STEP worklist: an old one, or a new one.
 
     Returns DEAD for no items, FULL without room.
@@ -439,7 +441,7 @@ def intern(h: Header) -> int:
 
 
 @kernel
-def holds_agenda(h: Header, number: int, size: int, digest: int) -> bool:
+def holds_agenda(h: Heap, number: int, size: int, digest: int) -> bool:
     """Whether set `number` consists of exactly the first `size` items of the STEP worklist."""
     record = sets(h)[number]
     if record["hash"] != digest or record["size"] != size:
@@ -449,21 +451,16 @@ def holds_agenda(h: Header, number: int, size: int, digest: int) -> bool:
     for i in range(size):
         a = stored[record["first"] + i]
         b = todo[i, STEP]
-        if (
-            a["state"] != b["state"]
-            or a["goal"] != b["goal"]
-            or a["origin"] != b["origin"]
-            or a["count"] != b["count"]
-        ):
+        if a["state"] != b["state"] or a["goal"] != b["goal"] or a["origin"] != b["origin"] or a["count"] != b["count"]:
             return False
     return True
 
 
 @kernel
-def new_set(h: Header, size: int, digest: int) -> int:
+def new_set(h: Heap, size: int, digest: int) -> int:
     """Store the first `size` items of the STEP worklist as a new set. Returns its number or FULL."""
-    number = h[N_SETS]
-    first = h[N_ITEMS]
+    number = head(h)[N_SETS]
+    first = head(h)[N_ITEMS]
     stored = items(h)
     # The index stays at most half full, and a row of moves must exist.
     if number >= len(sets(h)) or first + size > len(stored):
@@ -490,17 +487,25 @@ def new_set(h: Header, size: int, digest: int) -> int:
         elif item["origin"] >= FIRST_SET:
             flags |= sets(h)[item["origin"]]["flags"] & HAS_SYMBOLIC
     record["flags"] = flags
-    h[N_ITEMS] = first + size
-    h[N_SETS] = number + 1
+    head(h)[N_ITEMS] = first + size
+    head(h)[N_SETS] = number + 1
     record["need"] = units_needed(h, number) if flags & HAS_SYMBOLIC else 0
     return number
+
+
+@linked(LINK_SETTLE)
+def settle(h: Heap) -> int:
+    """Complete what is on the STEP worklist and intern the result. DEAD for nothing, FULL without room."""
+    if complete_all(h) == FULL:
+        return FULL
+    return intern(h)
 
 
 # ── Needed units ────────────────────────────────────────────────────────────────────────
 
 
 @kernel
-def origin_need(h: Header, goal: int, origin: int) -> int:
+def origin_need(h: Heap, goal: int, origin: int) -> int:
     """The least need of the items of closure(origin) that wait for `goal`; 0 if none is symbolic."""
     if origin < FIRST_SET or not sets(h)[origin]["flags"] & HAS_SYMBOLIC:
         return np.int64(0)
@@ -514,7 +519,7 @@ def origin_need(h: Header, goal: int, origin: int) -> int:
 
 
 @kernel
-def wait_need(h: Header, goal: int, origin: int, count: int) -> int:
+def wait_need(h: Heap, goal: int, origin: int, count: int) -> int:
     """How many units must have been allowed for a waiting item: with a symbolic count, it has begun one."""
     if count >= SYMBOLIC:
         return np.int64(count) - SYMBOLIC + 1
@@ -522,7 +527,7 @@ def wait_need(h: Header, goal: int, origin: int, count: int) -> int:
 
 
 @kernel
-def item_need(h: Header, state: int, goal: int, origin: int, count: int) -> int:
+def item_need(h: Heap, state: int, goal: int, origin: int, count: int) -> int:
     """How many units of the symbolic counter must have been allowed for this item to be alive.
 
     An item at the loop state has done `count` units; one inside the body has begun another.
@@ -534,7 +539,34 @@ def item_need(h: Header, state: int, goal: int, origin: int, count: int) -> int:
 
 
 @kernel
-def units_needed(h: Header, number: int) -> int:
+def settle_needs(h: Heap, number: int) -> None:
+    """Work out the needs of a set's waiting items.
+
+    Those of frames that were predicted here depend on each other; they settle from above.
+    """
+    record = sets(h)[number]
+    first, end = record["wait_first"], record["wait_first"] + record["wait_size"]
+    waiting = waits(h)
+    for w in range(first, end):
+        wait = waiting[w]
+        if wait["origin"] == number and wait["count"] < SYMBOLIC:
+            waiting[w]["need"] = SYMBOLIC
+        else:
+            waiting[w]["need"] = wait_need(h, wait["goal"], wait["origin"], wait["count"])
+    changed = True
+    while changed:
+        changed = False
+        for w in range(first, end):
+            wait = waiting[w]
+            if wait["origin"] == number and wait["count"] < SYMBOLIC:
+                least = origin_need(h, wait["goal"], number)
+                if least < wait["need"]:
+                    waiting[w]["need"] = least
+                    changed = True
+
+
+@kernel
+def units_needed(h: Heap, number: int) -> int:
     """The least need of the items of a set: its texts are possible if so many units are allowed."""
     record = sets(h)[number]
     least = np.int64(SYMBOLIC)
@@ -548,36 +580,42 @@ def units_needed(h: Header, number: int) -> int:
 
 
 @kernel
-def scan_byte(h: Header, number: int, byte: int) -> None:
+def scan_byte(h: Heap, number: int, byte: int) -> None:
     """Put every item of closure(number), advanced over a byte, on the STEP worklist."""
     record = sets(h)[number]
     stored = items(h)
-    edge_table = edges(h)
     for i in range(record["closure_first"], record["closure_first"] + record["closure_size"]):
         item = stored[i]
-        state = states(h)[item["state"]]
-        taken = False
-        for e in range(state["first_edge"], state["first_edge"] + state["edge_count"]):
-            edge = edge_table[e]
-            if edge["kind"] == BYTE and edge["low"] <= byte <= edge["high"]:
-                push(h, STEP, edge["target"], item["goal"], item["origin"], item["count"])
-                taken = True
-            elif edge["kind"] == FALLBACK and not taken:
-                scan_fallback(h, byte, edge["target"], item)
+        scan_item(h, byte, item["state"], item["goal"], item["origin"], item["count"])
 
 
 @kernel
-def scan_fallback(h: Header, byte: int, fallback: int, item: Any) -> None:
-    """Put an item, advanced over a byte by the edges of another state, on the STEP worklist."""
-    state = states(h)[fallback]
+def scan_item(h: Heap, byte: int, at: int, goal: int, origin: int, count: int) -> None:
+    """Put one item, advanced over a byte, on the STEP worklist."""
+    state = states(h)[at]
+    edge_table = edges(h)
+    taken = False
+    for e in range(state["first_edge"], state["first_edge"] + state["edge_count"]):
+        edge = edge_table[e]
+        if edge["kind"] == BYTE and edge["low"] <= byte <= edge["high"]:
+            push(h, STEP, edge["target"], goal, origin, count)
+            taken = True
+        elif edge["kind"] == FALLBACK and not taken:
+            scan_edges(h, byte, edge["target"], goal, origin, count)
+
+
+@kernel
+def scan_edges(h: Heap, byte: int, at: int, goal: int, origin: int, count: int) -> None:
+    """Put one item, advanced over a byte by the BYTE edges of state `at`, on the STEP worklist."""
+    state = states(h)[at]
     for e in range(state["first_edge"], state["first_edge"] + state["edge_count"]):
         edge = edges(h)[e]
         if edge["kind"] == BYTE and edge["low"] <= byte <= edge["high"]:
-            push(h, STEP, edge["target"], item["goal"], item["origin"], item["count"])
+            push(h, STEP, edge["target"], goal, origin, count)
 
 
 @kernel
-def scan_token(h: Header, number: int, token: int) -> None:
+def scan_token(h: Heap, number: int, token: int) -> None:
     """Put every item of closure(number), advanced over a token edge, on the STEP worklist."""
     record = sets(h)[number]
     stored = items(h)
@@ -592,8 +630,8 @@ def scan_token(h: Header, number: int, token: int) -> None:
                     push(h, STEP, edge["target"], item["goal"], item["origin"], item["count"])
 
 
-@kernel
-def step(h: Header, number: int, byte: int) -> int:
+@linked(LINK_STEP)
+def step(h: Heap, number: int, byte: int) -> int:
     """The set after one byte, computed once. Returns DEAD if none, FULL without room."""
     if expand(h, number) == FULL:
         return FULL
@@ -602,16 +640,14 @@ def step(h: Header, number: int, byte: int) -> int:
         return int(known)
     begin(h, STEP)
     scan_byte(h, number, byte)
-    if complete_all(h) == FULL:
-        return FULL
-    after = intern(h)
+    after = settle(h)
     if after != FULL:
         moves(h)[number, byte] = after
     return after
 
 
-@kernel
-def complete(h: Header, origin: int, goal: int) -> int:
+@linked(LINK_COMPLETE)
+def complete(h: Heap, origin: int, goal: int) -> int:
     """The set reached when `goal` is completed for set `origin`, computed once. DEAD for BOTTOM."""
     if origin < FIRST_SET:
         return DEAD
@@ -623,20 +659,20 @@ def complete(h: Header, origin: int, goal: int) -> int:
             return int(memo[slot, 2])
         slot = (slot + 1) & limit
     begin(h, STEP)
-    if push_waiting(h, origin, goal) == FULL or complete_all(h) == FULL:
+    if push_waiting(h, origin, goal) == FULL:
         return FULL
-    after = intern(h)
-    if after == FULL or h[N_COMPLETIONS] * 2 > limit:
+    after = settle(h)
+    if after == FULL or head(h)[N_COMPLETIONS] * 2 > limit:
         return FULL
     memo[slot, 0] = origin
     memo[slot, 1] = goal
     memo[slot, 2] = after
-    h[N_COMPLETIONS] += 1
+    head(h)[N_COMPLETIONS] += 1
     return after
 
 
-@kernel
-def advance(h: Header, number: int, token: int) -> int:
+@entry
+def advance(h: Heap, number: int, token: int) -> int:
     """The set after one token: its byte path and its token edges, tried independently and merged.
 
     Returns DEAD if neither exists, FULL without room.
@@ -656,26 +692,24 @@ def advance(h: Header, number: int, token: int) -> int:
     if sets(h)[number]["flags"] & HAS_TOKENS:
         begin(h, STEP)
         scan_token(h, number, token)
-        if h[AGENDA_SIZE + STEP] > 0:
+        if head(h)[AGENDA_SIZE + STEP] > 0:
             return merge(h, after)
     return after
 
 
 @kernel
-def merge(h: Header, number: int) -> int:
+def merge(h: Heap, number: int) -> int:
     """Intern the union of set `number` and of what the STEP worklist leads to."""
     record = sets(h)[number]
     if number != DEAD:
         for i in range(record["first"], record["first"] + record["size"]):
             item = items(h)[i]
             push(h, STEP, item["state"], item["goal"], item["origin"], item["count"])
-    if complete_all(h) == FULL:
-        return FULL
-    return intern(h)
+    return settle(h)
 
 
-@kernel
-def advance_bytes(h: Header, number: int, text: np.ndarray, taken: np.ndarray) -> int:
+@entry
+def advance_bytes(h: Heap, number: int, text: np.ndarray, taken: np.ndarray) -> int:
     """The set after the bytes `text`; `taken[0]` counts those that were legal, from where it stood."""
     after = number
     while taken[0] < len(text):
@@ -687,8 +721,8 @@ def advance_bytes(h: Header, number: int, text: np.ndarray, taken: np.ndarray) -
     return after
 
 
-@kernel
-def only_byte(h: Header, number: int) -> int:
+@entry
+def only_byte(h: Heap, number: int) -> int:
     """The one byte that can follow a set, NOT_ONE if there are none or several. FULL without room."""
     if expand(h, number) == FULL:
         return FULL
@@ -701,8 +735,8 @@ def only_byte(h: Header, number: int) -> int:
     return only
 
 
-@kernel
-def adopt(h: Header, block: np.ndarray) -> int:
+@entry
+def adopt(h: Heap, block: np.ndarray) -> int:
     """Intern a set given as items that are complete already. FULL without room."""
     begin(h, STEP)
     for i in range(len(block)):
@@ -711,8 +745,8 @@ def adopt(h: Header, block: np.ndarray) -> int:
     return intern(h)
 
 
-@kernel
-def first_set(h: Header, rule: int, nullable: int) -> int:
+@entry
+def first_set(h: Heap, rule: int, nullable: int) -> int:
     """The set before the first byte: the root rule's start, and an exit if the empty text is in the language."""
     begin(h, STEP)
     push(h, STEP, rules(h)[rule], rule, BOTTOM, 0)

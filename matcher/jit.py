@@ -1,16 +1,21 @@
 """The one door to numba: how kernels are compiled, where they are cached, how they see memory.
 
-`kernel` compiles a function to machine code that releases the GIL. Compiled code is kept
-in the user's cache folder under a digest of *every* kernel source: numba itself only
-watches a function's own file, so an edit of a helper would leave its callers stale.
+A `kernel` is compiled into whatever calls it; an `entry` is a kernel that Python calls. Machine
+code of entries is kept in the user's cache folder under a digest of *every* kernel source:
+numba itself only watches a function's own file, so an edit of a helper would leave its
+callers stale.
 
 With `NUMBA_DISABLE_JIT=1` the same source runs as plain Python. Nothing in a kernel may
 therefore depend on machine arithmetic: integers are kept far from overflow.
 
 **Memory.** Passing an array into compiled code costs about 0.15 us, and the matcher has
-two dozen arrays. So a kernel takes a single array, the *heap header* `h`: a row of int64
-that holds the address and length of each array, then a few counters. `array_view` makes
-the function that opens one of them; inside compiled code that is two loads.
+three dozen arrays. So a kernel takes a single number `h`: the address of the *heap header*, a
+row of int64 that holds the address and length of each array, then a few counters. A view
+(`array_view`) opens an array of it; inside compiled code that is two loads.
+
+**Links.** Machine code of a kernel is made anew in every kernel that calls it, which is fast to
+run and slow to compile. The few large ones that are called from many places are *linked*: they
+are compiled once, and called through their address, which stands in the header too.
 """
 
 from __future__ import annotations
@@ -19,18 +24,31 @@ import ctypes
 import hashlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba import carray, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+from numba.np import arrayobj
 from platformdirs import user_cache_path
 
-__all__ = ["JIT", "array_view", "cache_folder", "kernel", "open_arrays", "words_at"]
+__all__ = [
+    "JIT",
+    "array_view",
+    "cache_folder",
+    "entry",
+    "kernel",
+    "link",
+    "linked",
+    "open_arrays",
+    "words_at",
+]
 
 JIT = not numba.config.DISABLE_JIT
 """False when kernels run as plain Python (`NUMBA_DISABLE_JIT=1`)."""
@@ -48,7 +66,7 @@ def _sources_digest() -> str:
     digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {sys.version}".encode())
     for path in sorted(Path(__file__).parent.glob("*.py")):
         source = path.read_bytes()
-        if b"@kernel" in source:
+        if path.name == Path(__file__).name or b"from .jit import" in source:
             digest.update(path.name.encode())
             digest.update(source)
     return digest.hexdigest()[:16]
@@ -58,58 +76,43 @@ KERNEL_FOLDER = cache_folder() / "kernels" / _sources_digest()
 
 
 def kernel(function: Function) -> Function:
-    """Compile `function` on first call; the result is cached on disk between processes."""
-    previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(KERNEL_FOLDER)
-    try:
-        compiled: Function = numba.njit(cache=True, nogil=True, boundscheck=None)(function)
-    finally:
-        numba.config.CACHE_DIR = previous
+    """A function that only compiled code calls: compiled into its callers, without a door to Python."""
+    compiled: Function = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, error_model="numpy")(function)
     return compiled
 
 
-@intrinsic
-def _pointer(typing_context: Any, address: Any) -> Any:
-    """An integer address as a pointer that `carray` understands."""
+@contextmanager
+def _kernel_folder() -> Iterator[None]:
+    """Inside, numba caches machine code in our folder."""
+    previous = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(KERNEL_FOLDER)
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = previous
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
 
-    return types.voidptr(types.int64), generate
+def entry(function: Function) -> Function:
+    """A kernel that Python calls. It releases the GIL; its machine code is cached between processes."""
+    with _kernel_folder():
+        compiled: Function = numba.njit(cache=True, nogil=True, no_cfunc_wrapper=True, error_model="numpy")(function)
+    return compiled
 
 
 open_arrays: dict[int, list[np.ndarray]] = {}
-"""Without JIT an address is of no use: the arrays of the header whose number is in word 0."""
-
-
-def array_view(slot: int, dtype: Any, columns: int = 0) -> Callable[[np.ndarray], Any]:
-    """The function that opens array number `slot` of a header: header -> array.
-
-    Words `1 + 2 * slot` and `2 + 2 * slot` of the header hold its address and its number of
-    rows. `columns` gives a second dimension.
-    """
-    word = 1 + 2 * slot
-    if not JIT:
-
-        def view(h: np.ndarray) -> Any:
-            return open_arrays[int(h[0])][slot]
-
-    elif columns:
-
-        @kernel
-        def view(h: np.ndarray) -> Any:
-            return carray(_pointer(h[word]), (h[word + 1], columns), dtype)
-
-    else:
-
-        @kernel
-        def view(h: np.ndarray) -> Any:
-            return carray(_pointer(h[word]), (h[word + 1],), dtype)
-
-    return view
+"""Without JIT an address is of no use: `h` is a number, and this has its header and arrays."""
 
 
 if JIT:
+
+    @intrinsic
+    def _pointer(typing_context: Any, address: Any) -> Any:
+        """An integer address as a pointer that `carray` understands."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+
+        return types.voidptr(types.int64), generate
 
     @kernel
     def words_at(address: int, count: int) -> Any:
@@ -121,3 +124,102 @@ else:
     def words_at(address: int, count: int) -> Any:
         """`count` 32-bit words at an address, without JIT."""
         return np.ctypeslib.as_array((ctypes.c_uint32 * int(count)).from_address(int(address)))
+
+
+def array_view(slot: int, dtype: Any, columns: int = 0) -> Callable[[int], Any]:
+    """The function that opens array number `slot` of a heap: `h` -> array.
+
+    Words `2 * slot` and `2 * slot + 1` of the header hold its address and its number of
+    rows. `columns` gives a second dimension.
+    """
+    if not JIT:
+
+        def view(h: int) -> Any:
+            return open_arrays[h][slot]
+
+        return view
+    word = 2 * slot
+    itemsize = np.dtype(dtype).itemsize
+    array_type = types.Array(numba.from_dtype(np.dtype(dtype)), 2 if columns else 1, "C", aligned=False)
+
+    @intrinsic
+    def open_view(typing_context: Any, h: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            size = context.get_value_type(types.int64)
+            header = builder.inttoptr(arguments[0], size.as_pointer())
+            address = builder.load(builder.gep(header, [size(word)]))
+            count = builder.load(builder.gep(header, [size(word + 1)]))
+            array = context.make_array(array_type)(context, builder)
+            arrayobj.populate_array(
+                array,
+                data=builder.inttoptr(address, array.data.type),
+                shape=[count, size(columns)] if columns else [count],
+                strides=[size(columns * itemsize), size(itemsize)] if columns else [size(itemsize)],
+                itemsize=size(itemsize),
+                meminfo=None,
+            )
+            return array._getvalue()
+
+        return array_type(types.int64), generate
+
+    return open_view  # type: ignore[no-any-return]
+
+
+def header_view(words: int) -> Callable[[int], Any]:
+    """The function that opens the header itself, `int64[words]`."""
+    if not JIT:
+
+        def view(h: int) -> Any:
+            return open_arrays[h][-1]
+
+        return view
+
+    @kernel
+    def open_header(h: int) -> Any:
+        return carray(_pointer(h), (words,), np.int64)
+
+    return open_header
+
+
+_links: list[tuple[int, Callable[..., int], int]] = []
+"""Header word, function and number of arguments of each linked kernel."""
+_compiled_links: dict[int, Any] = {}
+
+
+def linked(word: int) -> Callable[[Function], Function]:
+    """A kernel of integers that is called through its address in header word `word`."""
+
+    def decorate(function: Function) -> Function:
+        if not JIT:
+            return function
+        arity = function.__code__.co_argcount
+        _links.append((word, function, arity))
+
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            size = context.get_value_type(types.int64)
+            header = builder.inttoptr(values[0], size.as_pointer())
+            address = builder.load(builder.gep(header, [size(word)]))
+            kind = ir.FunctionType(size, [size] * arity)
+            return builder.call(builder.inttoptr(address, kind.as_pointer()), values)
+
+        typed = types.int64(*[types.int64] * arity), generate
+        # An intrinsic's number of arguments is that of the function that describes it.
+        calls: dict[int, Callable[..., Any]] = {
+            1: lambda typing_context, a: typed,
+            2: lambda typing_context, a, b: typed,
+            3: lambda typing_context, a, b, c: typed,
+            4: lambda typing_context, a, b, c, d: typed,
+        }
+        return intrinsic(calls[arity])  # type: ignore[no-any-return]
+
+    return decorate
+
+
+def link(header: np.ndarray) -> None:
+    """Write the addresses of all linked kernels into a header; compiles them the first time."""
+    for word, function, arity in _links:
+        if word not in _compiled_links:
+            with _kernel_folder():
+                signature = types.int64(*[types.int64] * arity)
+                _compiled_links[word] = numba.cfunc(signature, cache=True, error_model="numpy")(function)
+        header[word] = _compiled_links[word].address

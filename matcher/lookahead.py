@@ -43,9 +43,7 @@ class Position(IntEnum):
     UNREACHABLE = 3
 
 
-def lookahead_masks(
-    matchers: Sequence[Matcher | None], drafts: Sequence[Sequence[int]], out: Any
-) -> NDArray[np.uint8]:
+def lookahead_masks(matchers: Sequence[Matcher | None], drafts: Sequence[Sequence[int]], out: Any) -> NDArray[np.uint8]:
     """Fill the masks of every position of every row, and return what each position is.
 
     `drafts[b]` are the proposals of row b, at most K and possibly fewer; ids outside the

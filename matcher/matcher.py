@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from infernix.gbnf.errors import ConstraintDeadEnd, TokenRejected
+from infernix.gbnf.errors import TokenRejected
 
 from .bitmask import as_row, unpack
 from .compile import CompiledGrammar
 from .earley import NOT_ONE, adopt, advance, advance_bytes, only_byte
-from .mask import fill, mask_of, write_mask
+from .mask import fill, write_mask
 from .store import TERMINATED, Heap
 from .tables import DEAD, FIRST_SET, FULL, HAS_EXIT
 
@@ -78,7 +78,7 @@ class Matcher:
         if mask is None:
             self._learn_mask(out)
         elif type(mask) is int:
-            write_mask(self.heap.header, mask, out)
+            write_mask(self.heap.address, mask, out)
         else:
             out[:] = mask
 
@@ -88,10 +88,8 @@ class Matcher:
         if mask is None:
             mask = self._mask()
         if type(mask) is int:
-            if self._row is None:
-                self._row = np.zeros(self.compiled.vocabulary.words, dtype=np.uint32)
-            write_mask(self.heap.header, mask, self._row)
-            mask = self._row.view()
+            write_mask(self.heap.address, mask, self._own_row())
+            mask = self._own_row().view()
             mask.flags.writeable = False
         return mask  # type: ignore[return-value]
 
@@ -99,16 +97,22 @@ class Matcher:
         """The current mask: a dense row, or the number of a sparse one."""
         mask = self.heap.mask_of.get(self.number)
         if mask is None:
-            with self.compiled.store.lock:
-                mask = self._remember_mask(self.compiled.store.call(self, mask_of))
+            self._learn_mask(self._own_row())
+            mask = self.heap.mask_of[self.number]
         return mask
+
+    def _own_row(self) -> NDArray[np.uint32]:
+        """A row of this matcher's, for masks that have no row of their own."""
+        if self._row is None:
+            self._row = np.zeros(self.compiled.vocabulary.words, dtype=np.uint32)
+        return self._row
 
     def _learn_mask(self, out: NDArray[np.uint32]) -> None:
         """Compute the current set's mask into `out` and remember it."""
         store = self.compiled.store
         with store.lock:
             heap = self.heap
-            mask = FULL if heap.retired else fill(heap.header, self.number, out)
+            mask = FULL if heap.retired else int(fill(heap.address, self.number, out))
             if mask < 0:
                 mask = store.call(self, fill, out)
             self._remember_mask(mask)
@@ -157,7 +161,7 @@ class Matcher:
             return TERMINATED
         with store.lock:
             heap = self.heap
-            after = FULL if heap.retired else advance(heap.header, self.number, token)
+            after = FULL if heap.retired else int(advance(heap.address, self.number, token))
             if after == FULL:
                 after = store.call(self, advance, token)
                 heap = self.heap
@@ -287,12 +291,12 @@ class Matcher:
             block = self.heap.items_of(number)
             origins = block["origin"]
             block["origin"] = [moved.get(origin, origin) for origin in origins.tolist()]
-            moved[number] = adopt(heap.header, block)
+            moved[number] = adopt(heap.address, block)
         self._history = [moved[number] for number in self._history]
         self.number = moved[self.number]
         self.heap = heap
 
 
-def _advance_from_start(header: Any, number: int, text: NDArray[np.uint8], taken: NDArray[np.int64]) -> int:
+def _advance_from_start(h: int, number: int, text: NDArray[np.uint8], taken: NDArray[np.int64]) -> int:
     taken[0] = 0
-    return advance_bytes(header, number, text, taken)
+    return advance_bytes(h, number, text, taken)

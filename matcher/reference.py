@@ -199,8 +199,7 @@ class ReferenceMatcher:
         return [
             Item(item.rule, item.todo[1:], item.origin)
             for item in self.chart[-1].scanning
-            if isinstance(terminal := item.todo[0].meaning, TokenSet)
-            and token_id in self.language.token_ids(terminal)
+            if isinstance(terminal := item.todo[0].meaning, TokenSet) and token_id in self.language.token_ids(terminal)
         ]
 
     def _spelled(self, text: bytes) -> list[Item]:

@@ -100,9 +100,7 @@ class Language:
 
     def token_ids(self, tokens: TokenSet) -> set[int]:
         """The ids that a token terminal allows: an exclusion is about ordinary tokens only."""
-        return (
-            self.ordinary.difference(tokens.ids) if tokens.exclude else self.nameable.intersection(tokens.ids)
-        )
+        return self.ordinary.difference(tokens.ids) if tokens.exclude else self.nameable.intersection(tokens.ids)
 
     def expansions(self, symbol: Symbol) -> tuple[tuple[Symbol, ...], ...]:
         """The sequences that a composite symbol may be, without those that can never be finished."""
@@ -133,9 +131,7 @@ class Language:
     def _rules_with(self, leaf_holds: Callable[[Todo], bool]) -> set[str]:
         """The rules for which a property holds: the least fixed point over their bodies."""
         known: set[str] = set()
-        while fresh := {
-            n for n, body in self.bodies.items() if n not in known and _holds(body, leaf_holds, known)
-        }:
+        while fresh := {n for n, body in self.bodies.items() if n not in known and _holds(body, leaf_holds, known)}:
             known |= fresh
         return known
 

@@ -17,7 +17,11 @@ Layout = Literal["free", "compact", "spaced"]
 
 
 def compile_gbnf(
-    text: str | bytes, vocabulary: Vocabulary, *, root: str = "root", dialect: Literal["xgrammar", "llama.cpp"] = "xgrammar"
+    text: str | bytes,
+    vocabulary: Vocabulary,
+    *,
+    root: str = "root",
+    dialect: Literal["xgrammar", "llama.cpp"] = "xgrammar",
 ) -> CompiledGrammar:
     """Compile GBNF text. Raises GrammarError with line and column, or LimitError."""
     from infernix.gbnf.checks import check

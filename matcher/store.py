@@ -19,7 +19,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from infernix.gbnf.errors import LimitError
 from infernix.gbnf.grammar import Rule
 
-from . import tables
+from . import mask, tables
 from .earley import adopt
-from .jit import open_arrays
+from .jit import JIT, link, open_arrays
 from .tables import ARRAYS, FIRST_SET, FULL, HEADER_WORDS, NO_ROW, USED, array_words
 from .vocabulary import Vocabulary
 
@@ -89,6 +89,8 @@ class Tables:
         """What a group of mutually recursive rules consists of -> the rules' numbers."""
         self.standard: dict[int, StandardRule] = {}
         """id of a standard rule -> what it was linked as."""
+        self.twins: dict[Any, Sequence[int]] = {}
+        """What a part of an automaton consists of -> the states that stand for it in shapes."""
         self.token_rows: dict[Any, tuple[int, NDArray[np.uint32]]] = {}
         """Token set -> its number and its bit row, kept alive here."""
 
@@ -106,7 +108,7 @@ class Tables:
 class Masks:
     """Everything about masks that outlives a heap, and the dense rows as numpy views."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, rule_limit: int, scale: int) -> None:
         trie = vocabulary.trie
         nodes, tokens = len(trie.byte), len(trie.token_ids)
         self.words = vocabulary.words
@@ -114,6 +116,7 @@ class Masks:
         self.max_rows = min(self.max_rows, 1 << 16)
         self.arrays = {
             "shapes": allocate("shapes", SHAPES),
+            "rule_shapes": allocate("rule_shapes", rule_limit),
             "groups": allocate("groups", 4 * SHAPES),
             "branches": allocate("branches", BRANCHES),
             "arena": allocate("arena", ARENA),
@@ -121,9 +124,11 @@ class Masks:
             "mask_index": allocate("mask_index", 8 * SHAPES),
             "rows": allocate("rows", self.max_rows + ROWS_AT_ONCE),
             "found": allocate("found", tokens + 1),
-            "exits": allocate("exits", 4 * nodes + (1 << 12)),
-            "path": allocate("path", max(int(trie.depth.max(initial=0)) + 2, 1 << 16)),
-            "key": allocate("key", 3 * tokens + 64),
+            "exits": allocate("exits", scale * (nodes + (1 << 12))),
+            "cleared": allocate("cleared", scale * nodes),
+            "path": allocate("path", scale * (nodes + int(trie.depth.max(initial=0)) + (1 << 10))),
+            "tallies": allocate("tallies", int(trie.depth.max(initial=0)) + 512),
+            "key": allocate("key", 6 * tokens + (1 << 16)),
             "holes": allocate("holes", WORKLIST),
             "bits": allocate("bits", self.words),
         }
@@ -160,24 +165,33 @@ class Heap:
     def __init__(self, parts: dict[str, NDArray[Any]], masks: Masks, set_limit: int) -> None:
         self.masks = masks
         self.set_limit = set_limit
-        self.arrays = parts | masks.arrays | {
-            "items": allocate("items", ITEMS_PER_SET * set_limit),
-            "waits": allocate("waits", WAITS_PER_SET * set_limit),
-            "sets": allocate("sets", set_limit),
-            "moves": allocate("moves", set_limit),
-            "set_index": allocate("set_index", power_of_two(2 * set_limit)),
-            "completions": allocate("completions", power_of_two(4 * set_limit)),
-            "agenda": allocate("agenda", WORKLIST),
-            "seen": allocate("seen", 2 * WORKLIST),
-        }
+        self.arrays = (
+            parts
+            | masks.arrays
+            | {
+                "items": allocate("items", ITEMS_PER_SET * set_limit),
+                "waits": allocate("waits", WAITS_PER_SET * set_limit),
+                "sets": allocate("sets", set_limit),
+                "moves": allocate("moves", set_limit),
+                "set_index": allocate("set_index", power_of_two(2 * set_limit)),
+                "completions": allocate("completions", power_of_two(4 * set_limit)),
+                "follows": allocate("follows", power_of_two(set_limit)),
+                "agenda": allocate("agenda", WORKLIST),
+                "seen": allocate("seen", 2 * WORKLIST),
+            }
+        )
         self.header = np.zeros(HEADER_WORDS, dtype=np.int64)
-        self.header[0] = next(_numbers)
+        self.address = self.header.ctypes.data if JIT else next(_numbers)
+        """What kernels know the heap by."""
         for name in ARRAYS:
             address, rows = array_words(name)
             self.header[address] = self.arrays[name].ctypes.data
             self.header[rows] = len(self.arrays[name])
-        open_arrays[int(self.header[0])] = [self.arrays[name] for name in ARRAYS]
-        weakref.finalize(self, open_arrays.pop, int(self.header[0]), None)
+        assert mask.fill is not None  # all linked kernels are defined by now
+        link(self.header)
+        if not JIT:
+            open_arrays[self.address] = [*(self.arrays[name] for name in ARRAYS), self.header]
+            weakref.finalize(self, open_arrays.pop, self.address, None)
         self.header[tables.STAMP : tables.STAMP + 2] = 1
         self.header[tables.N_SETS] = FIRST_SET
         self.header[tables.MAX_ROWS] = len(masks.views)
@@ -207,6 +221,8 @@ class Store:
         self.replaced = False
         """Whether the vocabulary has a newer store, because the tables of this one are full."""
         self.set_limit = SETS
+        self.scale = 1
+        """How much larger than usual the scratch arrays of walks are."""
         self.words = vocabulary.words
         self.size = vocabulary.size
         self.vocabulary = weakref.ref(vocabulary)
@@ -222,7 +238,7 @@ class Store:
             "eos_ids": np.asarray(vocabulary.eos_ids, dtype=np.int32),
         }
         self.tables = Tables(states, edges)
-        self.masks = Masks(vocabulary)
+        self.masks = Masks(vocabulary, len(self.tables.arrays["rules"]), self.scale)
         self.heap = self.new_heap(None)
 
     def new_heap(self, old: Heap | None) -> Heap:
@@ -233,12 +249,15 @@ class Store:
         heap.header[tables.WORDS] = self.words
         heap.header[tables.VOCABULARY_SIZE] = self.size
         if old is not None and old.masks is self.masks:
-            for word in (*(USED[name] for name in ("shapes", "groups", "branches", "arena", "masks")), tables.N_ROWS):
+            for word in (
+                *(USED[name] for name in ("shapes", "groups", "branches", "arena", "masks")),
+                tables.N_ROWS,
+            ):
                 heap.header[word] = old.header[word]
             shapes = self.masks.arrays["shapes"]
             for shape in range(int(heap.header[tables.N_SHAPES])):
                 image = int(shapes[shape]["set"])
-                number = adopt(heap.header, old.items_of(image)) if image != tables.DEAD else tables.DEAD
+                number = adopt(heap.address, old.items_of(image)) if image != tables.DEAD else tables.DEAD
                 heap.arrays["sets"][number]["shape"] = shape
                 shapes[shape]["set"] = number
         return heap
@@ -253,7 +272,7 @@ class Store:
         walks_concrete_sets = self.features & tables.OFF_SHAPES
         vocabulary = self.vocabulary()
         if vocabulary is not None and (fresh_masks or walks_concrete_sets or self.masks.is_crowded(old.header)):
-            self.masks = Masks(vocabulary)
+            self.masks = Masks(vocabulary, len(self.tables.arrays["rules"]), self.scale)
         self.heap = self.new_heap(old)
 
     def call(self, owner: Any, kernel: Callable[..., int], *arguments: Any) -> int:
@@ -266,15 +285,16 @@ class Store:
             if owner.heap.retired:
                 owner.migrate(self.heap)
             header = self.heap.header
-            status = kernel(header, owner.number, *arguments)
+            status = kernel(self.heap.address, owner.number, *arguments)
             while status == NO_ROW and self.masks.add_rows(header):
-                status = kernel(header, owner.number, *arguments)
+                status = kernel(self.heap.address, owner.number, *arguments)
             if status != FULL and status != NO_ROW:
                 return int(status)
             if header[tables.OVERFLOW]:
                 header[tables.OVERFLOW] = 0
                 raise LimitError(f"the grammar is too ambiguous here: more than {WORKLIST} Earley items at once")
-            self.retire(owner.live_sets(), fresh_masks=attempt > 0 or status == NO_ROW)
-            if attempt > 1:
+            if attempt > 0:
+                self.scale *= 4
                 self.set_limit *= 2
+            self.retire(owner.live_sets(), fresh_masks=attempt > 0 or status == NO_ROW)
         raise LimitError("the matcher's memory budget is too small for this grammar and text")

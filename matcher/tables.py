@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .jit import array_view
+from .jit import array_view, header_view
 
 # ── Reserved names ──────────────────────────────────────────────────────────────────────
 UNKNOWN = 0
@@ -33,8 +33,10 @@ SYMBOLIC = 1 << 30
 """A count of `SYMBOLIC + k` means "whatever it was at the start of the token, plus k"."""
 
 # ── Grammar tables ──────────────────────────────────────────────────────────────────────
-STATE = np.dtype([("first_edge", "i4"), ("edge_count", "i4"), ("flags", "i4"), ("counter", "i4")])
-"""A state of some rule's automaton. `counter` is the index of the counted rule it belongs to, or -1."""
+STATE = np.dtype([("first_edge", "i4"), ("edge_count", "i4"), ("flags", "i4"), ("counter", "i4"), ("twin", "i4")])
+"""A state of some rule's automaton. `counter` is the index of the counted rule it belongs to, or -1.
+`twin` is the state that stands for it in shapes: one from which the same bytes can be read, as
+far as bounds of counters do not matter; the state itself if there was none before."""
 FINAL, LOOP, UNIT_END = 1, 2, 4
 """Flags. FINAL: the rule may end here. LOOP: the start of a counted rule: final from `minimum`
 units on, its edges open below `maximum`. UNIT_END: an item that arrives here moves on to the
@@ -54,9 +56,7 @@ ITEM = np.dtype([("state", "i4"), ("goal", "i4"), ("origin", "i4"), ("count", "i
 """An Earley item: in `state`, on the way to completing rule `goal` for the set `origin`,
 with `count` units of a counted rule done."""
 
-WAIT = np.dtype(
-    [("rule", "i4"), ("state", "i4"), ("goal", "i4"), ("origin", "i4"), ("count", "i4"), ("need", "i4")]
-)
+WAIT = np.dtype([("rule", "i4"), ("state", "i4"), ("goal", "i4"), ("origin", "i4"), ("count", "i4"), ("need", "i4")])
 """An item that waits for `rule`: what it becomes once the rule is completed, and its need."""
 
 SET = np.dtype(
@@ -90,11 +90,17 @@ SHAPE = np.dtype(
         ("max_need", "i4"),
         ("group_first", "i4"),
         ("group_size", "i4"),
-        ("counter", "i4"),  # the symbolic counter, or -1
+        ("call_first", "i4"),
+        ("call_size", "i4"),  # arena: the rules called from the start, whose own shapes complete this one
+        ("symbolic", "i4"),  # 1 if its counts are symbolic
+        ("pivot", "i4"),  # byte whose next set's mask this one is derived from, or 256
+        ("clear_first", "i4"),
+        ("clear_size", "i4"),  # arena: ranges (first, end) of `trie_ids` to take out of that mask
     ]
 )
-GROUP = np.dtype([("hole", "i4"), ("goal", "i4"), ("branch", "i4")])
-"""All exits of a shape that complete `goal` into `hole`: the branch to walk from there."""
+GROUP = np.dtype([("hole", "i4"), ("branch", "i4"), ("counted", "i4")])
+"""All exits of a shape into one hole: the branch to walk from there. `counted`: they are exits of
+the symbolic counter, which its bounds allow or not; other frames may be completed in any case."""
 
 BRANCH = np.dtype(
     [
@@ -134,7 +140,9 @@ ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
     "agenda": (ITEM, 2),  # two worklists: column 0 for steps, column 1 for closures
     "seen": (np.int64, 2),  # hash tables of the worklists
     "completions": (np.int64, 3),  # memo (origin, goal) -> set
+    "follows": (np.int64, 4),  # memo (branch, set) -> span of the arena: the alive branches
     "shapes": (SHAPE, 0),
+    "rule_shapes": (np.int32, 0),  # rule -> 1 + shape of its beginning, or 0
     "groups": (GROUP, 0),
     "branches": (BRANCH, 0),
     "arena": (np.int32, 0),  # variable-length lists of everything about masks
@@ -142,10 +150,12 @@ ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
     "mask_index": (np.int32, 0),  # hash table of masks
     "rows": (np.int64, 0),  # address of each dense mask row
     "found": (np.int32, 2),  # scratch of a trie walk: (token, need)
-    "exits": (np.int32, 4),  # scratch of a trie walk: (trie node, hole, goal, units)
+    "exits": (np.int32, 4),  # scratch of a trie walk: (trie node, hole, counted, units)
+    "cleared": (np.int32, 2),  # scratch of a trie walk: ranges of `trie_ids`
     "path": (np.int32, 2),  # scratch stacks of walks
+    "tallies": (np.int64, 2),  # scratch: counts by byte, or by units
     "key": (np.int32, 0),  # scratch: the description of a mask
-    "holes": (np.int32, 0),  # scratch: the origins that the holes of a shape stand for
+    "holes": (np.int32, 2),  # scratch: the (goal, origin) that each hole of a shape stands for
     "bits": (np.uint32, 0),  # scratch: one mask row, all zero between uses
     "trie_byte": (np.uint8, 0),
     "trie_depth": (np.int32, 0),
@@ -159,16 +169,17 @@ ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
 """name -> (dtype, columns). The order is the order of the header's (address, rows) pairs."""
 
 _SLOT = {name: number for number, name in enumerate(ARRAYS)}
-_COUNTERS = 1 + 2 * len(ARRAYS)
+_COUNTERS = 2 * len(ARRAYS)
 
 # Header words after the arrays. `USED[name]` counts the entries of that array in use.
 USED = {
     name: _COUNTERS + number
     for number, name in enumerate(
-        ("items", "waits", "sets", "completions", "shapes", "groups", "branches", "arena", "masks")
+        ("items", "waits", "sets", "completions", "follows", "shapes", "groups", "branches", "arena", "masks")
     )
 }
 N_ITEMS, N_WAITS, N_SETS, N_COMPLETIONS = USED["items"], USED["waits"], USED["sets"], USED["completions"]
+N_FOLLOWS = USED["follows"]
 N_SHAPES, N_GROUPS, N_BRANCHES = USED["shapes"], USED["groups"], USED["branches"]
 N_ARENA, N_MASKS = USED["arena"], USED["masks"]
 AGENDA_SIZE = _COUNTERS + len(USED)  # two words: the items on each worklist
@@ -180,15 +191,23 @@ MAX_ROWS = N_ROWS + 1
 VOCABULARY_SIZE = MAX_ROWS + 1
 WORDS = VOCABULARY_SIZE + 1  # 32-bit words in a mask row
 FEATURES = WORDS + 1  # optimisations that are switched off: bits of `OFF_*`
-HEADER_WORDS = FEATURES + 1
-OFF_SHAPES, OFF_SYMBOLIC, OFF_MEMO, OFF_SHARING = 1, 2, 4, 8
-"""Bits of the FEATURES word: walk every set itself, not its shape; keep every count concrete;
-build every mask anew; (for the compiler) never share the tables of equal rules."""
+# Addresses of linked kernels (`jit.linked`).
+LINK_EXPAND = FEATURES + 1
+LINK_SETTLE, LINK_STEP, LINK_COMPLETE = LINK_EXPAND + 1, LINK_EXPAND + 2, LINK_EXPAND + 3
+LINK_SHAPE_OF, LINK_RULE_SHAPE, LINK_WALK = LINK_EXPAND + 4, LINK_EXPAND + 5, LINK_EXPAND + 6
+LINK_FIND_MASK, LINK_FOLLOW, LINK_DESCRIBE = LINK_EXPAND + 7, LINK_EXPAND + 8, LINK_EXPAND + 9
+LINK_INTERN = LINK_EXPAND + 10
+HEADER_WORDS = LINK_INTERN + 1
+OFF_SHAPES, OFF_SYMBOLIC, OFF_CALLS, OFF_PIVOT, OFF_MEMO, OFF_TWINS, OFF_SHARING = 1, 2, 4, 8, 16, 32, 64
+"""Bits of the FEATURES word, each switches one optimisation off: walk every set itself, not its
+shape; keep every count concrete; walk called rules with their caller; never derive a mask from
+another set's; build every mask anew; and, for the compiler, give every state itself as twin;
+never share the tables of equal rules."""
 
 
 def array_words(name: str) -> tuple[int, int]:
     """The header words that hold the address and the number of rows of an array."""
-    return 1 + 2 * _SLOT[name], 2 + 2 * _SLOT[name]
+    return 2 * _SLOT[name], 2 * _SLOT[name] + 1
 
 
 def _view(name: str) -> Callable[[np.ndarray], Any]:
@@ -196,6 +215,7 @@ def _view(name: str) -> Callable[[np.ndarray], Any]:
     return array_view(_SLOT[name], dtype, columns)
 
 
+head = header_view(HEADER_WORDS)
 states = _view("states")
 edges = _view("edges")
 rules = _view("rules")
@@ -209,6 +229,9 @@ set_index = _view("set_index")
 agenda = _view("agenda")
 seen = _view("seen")
 completions = _view("completions")
+follows = _view("follows")
+rule_shapes = _view("rule_shapes")
+cleared = _view("cleared")
 shapes = _view("shapes")
 groups = _view("groups")
 branches = _view("branches")
@@ -220,6 +243,7 @@ found = _view("found")
 exits = _view("exits")
 path = _view("path")
 key = _view("key")
+tallies = _view("tallies")
 holes = _view("holes")
 bits = _view("bits")
 trie_byte = _view("trie_byte")

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .jit import kernel
+from .jit import entry
 
 __all__ = ["NO_TOKEN", "Trie", "build_trie"]
 
@@ -90,9 +90,7 @@ def trie_of_lengths(data: NDArray[np.uint8], lengths: NDArray[np.int64], ids: ND
     return trie
 
 
-def byte_order(
-    data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def byte_order(data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """The stable order of the tokens `data[starts[i] : starts[i] + lengths[i]]` by their bytes.
 
     A radix sort with wide digits: sort all tokens by their first seven bytes as one number,
@@ -118,9 +116,7 @@ def byte_order(
     return order
 
 
-def _digits(
-    data: NDArray[np.uint8], starts: NDArray[np.int64], remaining: NDArray[np.int64]
-) -> NDArray[np.uint64]:
+def _digits(data: NDArray[np.uint8], starts: NDArray[np.int64], remaining: NDArray[np.int64]) -> NDArray[np.uint64]:
     """The next seven bytes of each token as a big-endian number, followed by how many there are.
 
     Missing bytes are zeros; the count in the lowest byte puts b"a" before b"a\\0".
@@ -130,13 +126,11 @@ def _digits(
     starts = np.minimum(starts, len(data))
     digits = np.zeros(len(starts), dtype=np.uint64)
     for place in range(_DIGIT_BYTES):
-        digits = (digits << np.uint64(8)) | np.where(place < counts, padded[starts + place], 0).astype(
-            np.uint64
-        )
+        digits = (digits << np.uint64(8)) | np.where(place < counts, padded[starts + place], 0).astype(np.uint64)
     return (digits << np.uint64(8)) | counts.astype(np.uint64)
 
 
-@kernel
+@entry
 def common_prefixes(
     data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64], shared: NDArray[np.int32]
 ) -> int:
@@ -157,7 +151,7 @@ def common_prefixes(
     return fresh
 
 
-@kernel
+@entry
 def lay_out_nodes(
     trie: Trie,
     data: NDArray[np.uint8],
