@@ -38,9 +38,7 @@ def array_terms(host: Host, arrays: ArraySet | None, pointer: str) -> list[Term]
     length = arrays.prefix_length()
     if arrays.maximum is not None:
         length = min(length, arrays.maximum)
-    prefix = tuple(
-        host.node((part.at(position) for part in arrays.parts), pointer) for position in range(length)
-    )
+    prefix = tuple(host.node((part.at(position) for part in arrays.parts), pointer) for position in range(length))
     rest_members = [part.at(length) for part in arrays.parts]
     count = None
     minimum = arrays.minimum
@@ -52,11 +50,7 @@ def array_terms(host: Host, arrays: ArraySet | None, pointer: str) -> list[Term]
             raise UnsupportedSchema(reason, wanted.pointer)
         count = _count(host, wanted, rest_members, pointer)
         minimum = max(minimum, count.minimum)
-    return [
-        ArrayTerm(
-            prefix, host.node(rest_members, pointer), minimum, arrays.maximum, count, arrays.unique, pointer
-        )
-    ]
+    return [ArrayTerm(prefix, host.node(rest_members, pointer), minimum, arrays.maximum, count, arrays.unique, pointer)]
 
 
 def _count(host: Host, wanted: Contains, rest: list[int], pointer: str) -> Count:

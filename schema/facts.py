@@ -236,14 +236,10 @@ def _read_values(schema: dict[str, Any], pointer: str, host: Host, facts: Facts)
         if facts.types & NUMBER and names != "number" and "number" not in names:
             facts.numbers = NumberSet(kind=DIGITS if host.draft == Draft.DRAFT4 else INTEGER)
     if "enum" in schema:
-        facts.values = [
-            constant(item, join(pointer, "enum", index)) for index, item in enumerate(schema["enum"])
-        ]
+        facts.values = [constant(item, join(pointer, "enum", index)) for index, item in enumerate(schema["enum"])]
     if "const" in schema:
         only = constant(schema["const"], join(pointer, "const"))
-        facts.values = (
-            [only] if facts.values is None else [item for item in facts.values if _equal(item, only)]
-        )
+        facts.values = [only] if facts.values is None else [item for item in facts.values if _equal(item, only)]
 
 
 def _equal(first: Any, second: Any) -> bool:
@@ -267,18 +263,14 @@ def _read_numbers(schema: dict[str, Any], pointer: str, host: Host, facts: Facts
         ends = [(closed, False), (opened, True)] if not isinstance(opened, bool) else [(closed, opened)]
         for end, is_open in ends:
             if end is not None:
-                limit = (
-                    NumberSet(low=end, low_open=is_open) if is_low else NumberSet(high=end, high_open=is_open)
-                )
+                limit = NumberSet(low=end, low_open=is_open) if is_low else NumberSet(high=end, high_open=is_open)
                 met = numbers.meet(limit)
                 if met is None:
                     facts.types &= ~NUMBER
                     return
                 numbers = met
     if "multipleOf" in schema:
-        met = numbers.meet(
-            NumberSet(divisors=(exact_number(schema["multipleOf"], join(pointer, "multipleOf")),))
-        )
+        met = numbers.meet(NumberSet(divisors=(exact_number(schema["multipleOf"], join(pointer, "multipleOf")),)))
         if met is None:
             facts.types &= ~NUMBER
             return
@@ -359,13 +351,11 @@ def _read_objects(schema: dict[str, Any], pointer: str, host: Host, facts: Facts
     member = host.member
     base = pointer + "/properties"
     properties = {
-        check_text(name, base): member(child, join(base, name))
-        for name, child in schema.get("properties", {}).items()
+        check_text(name, base): member(child, join(base, name)) for name, child in schema.get("properties", {}).items()
     }
     base = pointer + "/patternProperties"
     patterns = tuple(
-        (pattern, member(child, join(base, pattern)))
-        for pattern, child in schema.get("patternProperties", {}).items()
+        (pattern, member(child, join(base, pattern))) for pattern, child in schema.get("patternProperties", {}).items()
     )
     for pattern, _ in patterns:
         _check_pattern(pattern, join(base, pattern), OBJECT, facts)
@@ -376,9 +366,7 @@ def _read_objects(schema: dict[str, Any], pointer: str, host: Host, facts: Facts
     required = tuple(check_text(name, pointer + "/required") for name in schema.get("required", ()))
     names: tuple[int, ...] = ()
     if "propertyNames" in schema:
-        names = tuple(
-            item for item in (member(schema["propertyNames"], pointer + "/propertyNames"),) if item != ALWAYS
-        )
+        names = tuple(item for item in (member(schema["propertyNames"], pointer + "/propertyNames"),) if item != ALWAYS)
     if maximum is not None and max(minimum, len(required)) > maximum:
         facts.types &= ~OBJECT
         return
@@ -400,9 +388,7 @@ def _read_composition(schema: dict[str, Any], pointer: str, host: Host, facts: F
         if key == "$ref":
             facts.members.append(Link(place, host.referred(value, where)))
         elif key == "allOf":
-            facts.members += [
-                Link(place, host.member(item, f"{where}/{index}")) for index, item in enumerate(value)
-            ]
+            facts.members += [Link(place, host.member(item, f"{where}/{index}")) for index, item in enumerate(value)]
         elif key in ("anyOf", "oneOf"):
             branches = tuple((host.member(item, f"{where}/{index}"),) for index, item in enumerate(value))
             facts.choices.append(Choice(branches, where, key == "oneOf", place, key == "anyOf"))

@@ -75,9 +75,7 @@ def _items(lowering: Lowering, term: ArrayTerm, maximum: int | None, pointer: st
     return repeat(sequence([item(0), follow]), int(term.minimum > 0), 1)
 
 
-def _counted(
-    lowering: Lowering, term: ArrayTerm, count: Count, maximum: int | None, pointer: str
-) -> Expression:
+def _counted(lowering: Lowering, term: ArrayTerm, count: Count, maximum: int | None, pointer: str) -> Expression:
     """A rule for each pair of the number of items and the number of contained ones, as far as they matter."""
     layout = lowering.layout
     outside = count.outside if count.outside is not None else term.rest

@@ -289,26 +289,18 @@ _ARRAYS = (
     ),
     Keyword("minItems", _YES, _count),
     Keyword("maxItems", _YES, _count),
-    Keyword(
-        "uniqueItems", _PARTLY, _boolean, note="`false`, at most one item, or items of a few known values"
-    ),
-    Keyword(
-        "contains", _PARTLY, _schema, _D6, note="one at a time; with length bounds where the count follows"
-    ),
+    Keyword("uniqueItems", _PARTLY, _boolean, note="`false`, at most one item, or items of a few known values"),
+    Keyword("contains", _PARTLY, _schema, _D6, note="one at a time; with length bounds where the count follows"),
     Keyword("minContains", _PARTLY, _count, _D19, note="as `contains`"),
     Keyword("maxContains", _PARTLY, _count, _D19, note="as `contains`, where the complement is expressible"),
 )
 _OBJECTS = (
     Keyword("properties", _YES, _schema_map, note="generated in the declared order"),
     Keyword("required", _YES, _strings, note="names without a declaration follow the declared ones"),
-    Keyword(
-        "additionalProperties", _YES, _schema, note="their keys differ from every declared one and come last"
-    ),
+    Keyword("additionalProperties", _YES, _schema, note="their keys differ from every declared one and come last"),
     Keyword("patternProperties", _PARTLY, _schema_map, note="where the sets of keys can be told apart"),
     Keyword("propertyNames", _PARTLY, _schema, _D6, note="string languages and finite sets of names"),
-    Keyword(
-        "minProperties", _PARTLY, _count, note="on closed objects; on open ones where keys cannot repeat"
-    ),
+    Keyword("minProperties", _PARTLY, _count, note="on closed objects; on open ones where keys cannot repeat"),
     Keyword("maxProperties", _YES, _count),
     Keyword(
         "unevaluatedProperties",
@@ -332,9 +324,7 @@ _COMPOSITION = (
     ),
     Keyword("allOf", _YES, _schemas, note="at most 16384 merges"),
     Keyword("anyOf", _YES, _schemas),
-    Keyword(
-        "oneOf", _PARTLY, _schemas, note="branches proved exclusive, or made so by an expressible complement"
-    ),
+    Keyword("oneOf", _PARTLY, _schemas, note="branches proved exclusive, or made so by an expressible complement"),
     Keyword("not", _PARTLY, _schema, note="where the complement is expressible"),
     Keyword("if", _PARTLY, _schema, _D7, note="where the complement of the condition is expressible"),
     Keyword("then", _PARTLY, _schema, _D7, note="as `if`"),

@@ -99,12 +99,8 @@ class Lowering:
             ]
             return self._bracketed("{", parts, "}")
         if isinstance(value, list):
-            return self._bracketed(
-                "[", [sequence([self.constant(child), layout.gap]) for child in value], "]"
-            )
-        return alternatives(
-            Literal(text) for text in (spellings(value) if self.respell else [json_text_of(value)])
-        )
+            return self._bracketed("[", [sequence([self.constant(child), layout.gap]) for child in value], "]")
+        return alternatives(Literal(text) for text in (spellings(value) if self.respell else [json_text_of(value)]))
 
     def _bracketed(self, opening: str, parts: list[Expression], closing: str) -> Expression:
         inner = [part for item in parts for part in (self.layout.comma, item)][1:]
@@ -193,14 +189,7 @@ def _is_free_array(term: ArrayTerm) -> bool:
 
 
 def _is_free_object(term: ObjectTerm) -> bool:
-    if (
-        term.properties
-        or term.late
-        or term.needed
-        or term.minimum
-        or term.maximum is not None
-        or len(term.others) != 1
-    ):
+    if term.properties or term.late or term.needed or term.minimum or term.maximum is not None or len(term.others) != 1:
         return False
     keys, node = term.others[0]
     return keys.is_free and _is_anything(node)

@@ -92,9 +92,7 @@ def _kinds(lowering: Lowering, kinds: tuple[Kind, ...], pointer: str) -> Express
     return lowering.rule(pointer + "-other", alternatives(forms)) if forms else None
 
 
-def _late_members(
-    lowering: Lowering, late: list[Expression], other: Expression | None, pointer: str
-) -> Expression:
+def _late_members(lowering: Lowering, late: list[Expression], other: Expression | None, pointer: str) -> Expression:
     """Required members without a declared place, other members between them.
 
     A few of them may come in any order, by a rule for each set that has been written; more
@@ -210,9 +208,7 @@ def _counted(
     return rows[0]
 
 
-def _last(
-    comma: Expression, other: Expression | None, count: int, minimum: int, maximum: int | None
-) -> Expression:
+def _last(comma: Expression, other: Expression | None, count: int, minimum: int, maximum: int | None) -> Expression:
     """What may follow `count` declared members: the others, as many as the bounds leave."""
     least = max(minimum - count, 0)
     most = None if maximum is None else maximum - count

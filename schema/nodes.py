@@ -13,7 +13,7 @@ fixed point that `find_productive` computes, as for the non-terminals of a gramm
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,10 +143,12 @@ def find_productive(nodes: Iterable[Node]) -> None:
 def _is_productive(term: Term) -> bool:
     """Whether the term has a value made of nodes known to be productive."""
     if isinstance(term, ArrayTerm):
-        positions: Iterator[int] = iter(range(min(term.minimum, len(term.prefix) + 1)))
-        if not all(term.at(position).productive for position in positions):
+        if term.count is not None:
+            return _can_count(term, term.count)
+        if term.unique is not None and not _can_differ(term):
             return False
-        return term.count is None or term.count.minimum == 0 or term.count.inside.productive
+        positions = range(min(term.minimum, len(term.prefix) + 1))
+        return all(term.at(position).productive for position in positions)
     if isinstance(term, ObjectTerm):
         if not all(item.node.productive for item in (*term.properties, *term.late) if item.required):
             return False
@@ -156,4 +158,24 @@ def _is_productive(term: Term) -> bool:
             return True
         known = sum(item.node.productive for item in (*term.properties, *term.late))
         return known >= term.minimum or any(node.productive for _, node in term.others)
+    return True
+
+
+def _can_count(term: ArrayTerm, count: Count) -> bool:
+    """Whether some number of items inside and outside fits all bounds."""
+    outside = count.outside if count.outside is not None else term.rest
+    least = max(count.minimum, 0 if outside.productive else term.minimum)
+    if least and not count.inside.productive:
+        return False
+    if count.maximum is not None and least > count.maximum:
+        return False
+    length = max(least, term.minimum)
+    return term.maximum is None or length <= term.maximum
+
+
+def _can_differ(term: ArrayTerm) -> bool:
+    """Whether there are enough constants for items that must differ (other items are refused later)."""
+    terms = term.rest.terms or []
+    if len(terms) == 1 and isinstance(terms[0], Values):
+        return term.minimum <= len(terms[0].constants)
     return True

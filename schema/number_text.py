@@ -98,9 +98,7 @@ def _mantissa(low: Decimal, high: Decimal) -> Expression:
     return digit_automaton(DigitLanguage(low, high, SIGNIFICANT_DIGITS, SIGNIFICANT_DIGITS - 1))
 
 
-ANY_MANTISSA = sequence(
-    [NONZERO, repeat(sequence([Literal("."), repeat(DIGIT, 1, SIGNIFICANT_DIGITS - 1)]), 0, 1)]
-)
+ANY_MANTISSA = sequence([NONZERO, repeat(sequence([Literal("."), repeat(DIGIT, 1, SIGNIFICANT_DIGITS - 1)]), 0, 1)])
 
 
 def _whole(low: int, high: int) -> Expression:
@@ -182,9 +180,7 @@ def _decimals(low: Decimal, high: Decimal) -> list[Expression]:
     """Positive decimals between two bounds, plain and with a power of ten."""
     forms: list[Expression] = []
     plain = digit_automaton(
-        DigitLanguage(
-            low, high, SIGNIFICANT_DIGITS, SIGNIFICANT_DIGITS + LEADING_ZEROS, LEADING_ZEROS, whole=False
-        )
+        DigitLanguage(low, high, SIGNIFICANT_DIGITS, SIGNIFICANT_DIGITS + LEADING_ZEROS, LEADING_ZEROS, whole=False)
     )
     if plain != NOTHING:
         forms.append(plain)
@@ -289,9 +285,7 @@ def _closed(numbers: NumberSet) -> tuple[Decimal, Decimal]:
     return low, high
 
 
-def _multiples(
-    low: Decimal, high: Decimal, modulus: int, places: int, zeros: str, numbers: NumberSet
-) -> Expression:
+def _multiples(low: Decimal, high: Decimal, modulus: int, places: int, zeros: str, numbers: NumberSet) -> Expression:
     """Plain texts between two bounds whose value times 10**places is a multiple of the modulus."""
     if numbers.whole or (numbers.divisors and places == 0):
         unit = Decimal(10 ** len(zeros))

@@ -55,9 +55,7 @@ class NumberSet:
         if other.low is not None and (low is None or (other.low, other.low_open) > (low, low_open)):
             low, low_open = other.low, other.low_open
         high, high_open = self.high, self.high_open
-        if other.high is not None and (
-            high is None or (other.high, not other.high_open) < (high, not high_open)
-        ):
+        if other.high is not None and (high is None or (other.high, not other.high_open) < (high, not high_open)):
             high, high_open = other.high, other.high_open
         kind = _meet_kinds(self.kind, other.kind)
         if kind is None:

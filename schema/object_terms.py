@@ -118,11 +118,7 @@ class _Builder:
             return None, StringLanguage()
         languages = [term for term in terms if isinstance(term, StringLanguage)]
         finite = [
-            value
-            for term in terms
-            if isinstance(term, Values)
-            for value in term.constants
-            if isinstance(value, str)
+            value for term in terms if isinstance(term, Values) for value in term.constants if isinstance(value, str)
         ]
         if not languages:
             return finite, StringLanguage()
@@ -142,9 +138,7 @@ class _Builder:
             if NEVER not in members:
                 yield _Open(_without(language, taken), tuple(members))
 
-    def _cells(
-        self, base: StringLanguage, patterns: list[str]
-    ) -> Iterator[tuple[StringLanguage, frozenset[str]]]:
+    def _cells(self, base: StringLanguage, patterns: list[str]) -> Iterator[tuple[StringLanguage, frozenset[str]]]:
         """Split a key language by which of the patterns a key matches; empty cells are left out."""
         cells: list[tuple[StringLanguage, frozenset[str]]] = [(base, frozenset())]
         for pattern in patterns:

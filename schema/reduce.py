@@ -15,7 +15,8 @@ There are finitely many subsets of source schemas, so this ends; the limit on me
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -47,7 +48,7 @@ from .numbers import ALL_NUMBERS, NumberSet
 from .object_terms import object_terms
 from .references import resolve
 from .strings import StringLanguage, is_empty
-from .values import satisfies
+from .values import chosen, fits_alone, satisfies
 
 __all__ = ["Reduction", "reduce_schema"]
 
@@ -243,9 +244,7 @@ class Reduction:
 
     def _exactly_one(self, state: Conjunction, choice: Choice, owner: int, place: Place) -> list[Term]:
         """The branches of a `oneOf`; those not proved exclusive exclude the others explicitly."""
-        branches = [
-            self._with(state, choice, alternative, owner, place) for alternative in choice.alternatives
-        ]
+        branches = [self._with(state, choice, alternative, owner, place) for alternative in choice.alternatives]
         result: list[Term] = []
         for index, terms in enumerate(branches):
             rivals = [
@@ -265,12 +264,25 @@ class Reduction:
         return result
 
     def _filtered(self, state: Conjunction) -> list[Term]:
-        """The constants of a conjunction with `enum` or `const`: those that every root accepts."""
-        kept = {
-            identity(value): value
-            for value in reversed(state.values or [])
-            if type_of(value) & state.types and all(satisfies(self, root, value) for root in state.roots)
-        }
+        """The constants of a conjunction with `enum` or `const` that satisfy all of it.
+
+        Choices that have been made are left out: their alternatives are members now. Complements are
+        tested as such, not by the alternatives that they fall apart into.
+        """
+        below_complement: set[int] = set()
+        tests: list[Callable[[Any], bool]] = []
+        for member, parent in state.parents.items():
+            if parent in below_complement:
+                below_complement.add(member)
+            elif member < 0:
+                below_complement.add(member)
+                tests.append(partial(satisfies, self, member))
+            else:
+                tests.append(partial(fits_alone, self, self.facts(member)))
+        for choice, owner, _ in state.choices:
+            if owner not in below_complement:
+                tests.append(partial(chosen, self, choice))
+        kept = {identity(value): value for value in reversed(state.values or []) if all(test(value) for test in tests)}
         return [Values(tuple(reversed(kept.values())))] if kept else []
 
     def _by_type(self, state: Conjunction) -> list[Term]:
@@ -377,9 +389,7 @@ def _union(terms: list[Term]) -> list[Term]:
         return terms
     if any(isinstance(term, Anything) for term in terms):
         return [Anything()]
-    constants = {
-        identity(value): value for term in terms if isinstance(term, Values) for value in term.constants
-    }
+    constants = {identity(value): value for term in terms if isinstance(term, Values) for value in term.constants}
     result: list[Term] = [Values(tuple(constants.values()))] if constants else []
     for term in terms:
         if not isinstance(term, Values) and not any(term is kept or term == kept for kept in result):

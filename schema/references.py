@@ -32,9 +32,7 @@ _ONE = frozenset(
     ]
 )
 _MANY = frozenset(["allOf", "anyOf", "items", "oneOf", "prefixItems"])
-_NAMED = frozenset(
-    ["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"]
-)
+_NAMED = frozenset(["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"])
 
 
 def resolve(root: Any, reference: str, pointer: str) -> tuple[Any, str]:

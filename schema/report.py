@@ -25,9 +25,7 @@ def reduced_data(root: Node) -> Any:
 def _parts(term: Term) -> list[Node]:
     """The nodes a term refers to."""
     if isinstance(term, ArrayTerm):
-        counted = (
-            [term.count.inside, *([term.count.outside] if term.count.outside else [])] if term.count else []
-        )
+        counted = [term.count.inside, *([term.count.outside] if term.count.outside else [])] if term.count else []
         return [*term.prefix, term.rest, *counted]
     if isinstance(term, ObjectTerm):
         return [item.node for item in (*term.properties, *term.late)] + [node for _, node in term.others]
@@ -102,9 +100,7 @@ class _Writer:
             "properties": {item.name: self.node(item.node) for item in items},
             "required": [item.name for item in items if item.required],
             "others": [
-                {"keys": _string_data(keys), "values": self.node(node)}
-                for keys, node in term.others
-                if node.productive
+                {"keys": _string_data(keys), "values": self.node(node)} for keys, node in term.others if node.productive
             ],
             "count": [term.minimum, term.maximum],
         }

@@ -17,7 +17,7 @@ from .facts import ALWAYS, ARRAY, NUMBER, OBJECT, STRING, Choice, Facts, type_of
 from .objects import ObjectPart, ObjectSet
 from .strings import StringLanguage, contains
 
-__all__ = ["Reader", "satisfies"]
+__all__ = ["Reader", "chosen", "fits_alone", "members_for", "satisfies"]
 
 
 class Reader(Protocol):
@@ -36,6 +36,15 @@ def satisfies(reader: Reader, member: int, value: Any, depth: int = 0) -> bool:
     if depth > MAX_VALUE_DEPTH * 2:
         raise InvalidSchema("the composition around a constant nests too deeply or refers to itself")
     facts = reader.facts(member)
+    return (
+        fits_alone(reader, facts, value, depth)
+        and all(satisfies(reader, item, value, depth + 1) for _, item in facts.members)
+        and all(chosen(reader, choice, value, depth + 1) for choice in facts.choices)
+    )
+
+
+def fits_alone(reader: Reader, facts: Facts, value: Any, depth: int = 0) -> bool:
+    """Whether `value` satisfies what a schema says itself, apart from its members and choices."""
     kind = type_of(value)
     if not facts.types & kind:
         return False
@@ -49,11 +58,7 @@ def satisfies(reader: Reader, member: int, value: Any, depth: int = 0) -> bool:
         return False
     if any(identity(value) == identity(item) for item in facts.barred):
         return False
-    return (
-        _fits(reader, facts, kind, value, depth)
-        and all(satisfies(reader, item, value, depth + 1) for _, item in facts.members)
-        and all(_chosen(reader, choice, value, depth + 1) for choice in facts.choices)
-    )
+    return _fits(reader, facts, kind, value, depth)
 
 
 def _identities(facts: Facts) -> frozenset[Any]:
@@ -76,10 +81,10 @@ def _fits(reader: Reader, facts: Facts, kind: int, value: Any, depth: int) -> bo
     return True
 
 
-def _chosen(reader: Reader, choice: Choice, value: Any, depth: int) -> bool:
+def chosen(reader: Reader, choice: Choice, value: Any, depth: int = 0) -> bool:
+    """Whether `value` satisfies a choice."""
     holding = (
-        all(satisfies(reader, member, value, depth) for member in alternative)
-        for alternative in choice.alternatives
+        all(satisfies(reader, member, value, depth) for member in alternative) for alternative in choice.alternatives
     )
     return sum(holding) == 1 if choice.exclusive else any(holding)
 
