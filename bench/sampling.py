@@ -5,6 +5,9 @@ candidates, filter, draw. Every contender is captured in a CUDA graph of several
 the replays are timed with CUDA events, so the figures are device time a step, without
 Python. The floor is the time to read the logits once at the measured copy bandwidth.
 
+A second table times whole rounds with their copies: uploading the mask words of every position,
+against a pool of masks on the GPU where a position carries an index (all masks known).
+
     ours     select + finish, every row sampled at temperature 0.8, top-p 0.95
     greedy   the argmax kernel
     torch    masked_fill (bool mask), topk 20, softmax, multinomial
@@ -25,10 +28,12 @@ import torch
 
 from infernix.sampling import SamplingParams
 from infernix.sampling.kernels.device_sampler import DeviceSampler
+from infernix.sampling.kernels.mask_pool import MaskPool
 from infernix.sampling.layout import words_for
 from infernix.sampling.params import pack_rows
 
 STEPS_IN_GRAPH = 10
+POOL_ROWS = 256
 REPLAYS = 15
 TOP_K = 20
 DENSITIES = ("all", "1%", "5 tokens", "none")
@@ -143,6 +148,32 @@ def with_xgrammar(logits: torch.Tensor, words: np.ndarray | None) -> Callable[[]
     return step
 
 
+def round_with_copies(batch: int, positions: int, vocab_size: int, *, pooled: bool) -> float:
+    """Microseconds of a round: upload, verify, download; bfloat16 logits, one mask a position."""
+    logits = torch.randn((batch, positions, vocab_size), device="cuda").mul_(3).to(torch.bfloat16)
+    pool = MaskPool(vocab_size, POOL_ROWS) if pooled else None
+    sampler = DeviceSampler(logits, vocab_size, pool=None if pool is None else pool.words)
+    pack_rows([SamplingParams(temperature=0.8, top_p=0.95)] * batch, sampler.rows)
+    sampler.rows["extent"] = positions - 1
+    words = packed_mask("1%", POOL_ROWS, vocab_size, np.random.default_rng(0))
+    assert words is not None
+    if pool is None:
+        sampler.masks.words[:] = words[np.arange(batch * positions) % POOL_ROWS]
+        for row in range(batch):
+            sampler.masks.enable(row)
+    else:
+        pool.begin_step()
+        slots = [pool.slot(number, row) for number, row in enumerate(words)]
+        sampler.masks.index[:] = np.resize(slots, (batch, positions))
+
+    def step() -> None:
+        sampler.upload()
+        sampler.accept()
+        sampler.download()
+
+    return time_graph(step)
+
+
 CONTENDERS: dict[str, Callable[[torch.Tensor, np.ndarray | None], Callable[[], Any]]] = {
     "ours": lambda logits, words: ours(logits, words, greedy=False),
     "greedy": lambda logits, words: ours(logits, words, greedy=True),
@@ -151,9 +182,7 @@ CONTENDERS: dict[str, Callable[[torch.Tensor, np.ndarray | None], Callable[[], A
 }
 
 
-def measure(
-    shape: tuple[int, int, int], dtype: torch.dtype, density: str, names: list[str]
-) -> dict[str, float]:
+def measure(shape: tuple[int, int, int], dtype: torch.dtype, density: str, names: list[str]) -> dict[str, float]:
     """Microseconds a step by contender."""
     random = np.random.default_rng(0)
     logits = torch.randn(shape, device="cuda").mul_(3).to(dtype)
@@ -188,9 +217,7 @@ def main() -> None:
         "launch_floor_us": floor,
         "rows": [],
     }
-    print(
-        f"# {report['gpu']}, torch {torch.__version__}, copy {bandwidth / 1e12:.2f} TB/s, launch {floor:.2f} us"
-    )
+    print(f"# {report['gpu']}, torch {torch.__version__}, copy {bandwidth / 1e12:.2f} TB/s, launch {floor:.2f} us")
     print(f"{'B':>3} {'P':>3} {'V':>7} {'dtype':>8} {'mask':>8} {'floor':>7}", *(f"{n:>9}" for n in names))
     for size in map(int, options.vocabularies.split(",")):
         for name in options.dtypes.split(","):
@@ -208,6 +235,13 @@ def main() -> None:
                         times = [f"{found.get(one, float('nan')):9.1f}" for one in names]
                         line = f"{batch:3} {positions:3} {size:7} {name[:8]:>8} {density:>8} {memory:7.2f}"
                         print(line, *times, flush=True)
+    print("\n# whole rounds with copies, V = 248,320, bfloat16: us with uploaded words, and with a pool")
+    report["rounds"] = []
+    for batch in map(int, options.batches.split(",")):
+        for positions in map(int, options.positions.split(",")):
+            times = [round_with_copies(batch, positions, 248_320, pooled=pooled) for pooled in (False, True)]
+            report["rounds"].append({"B": batch, "P": positions, "words_us": times[0], "pool_us": times[1]})
+            print(f"{batch:3} {positions:3} {times[0]:9.1f} {times[1]:9.1f}", flush=True)
     if options.json:
         options.json.write_text(json.dumps(report, indent=1))
 

@@ -109,9 +109,7 @@ def vocabulary_width(vocab_size: int | None, masks: Any, width: int) -> int:
 def _logits(logits: Any, dimensions: int) -> npt.NDArray[np.float32]:
     array = np.asarray(logits)
     if array.ndim != dimensions or 0 in array.shape:
-        raise ParameterError(
-            f"expected {dimensions} dimensions, none empty, got {list(array.shape)}", "logits"
-        )
+        raise ParameterError(f"expected {dimensions} dimensions, none empty, got {list(array.shape)}", "logits")
     if array.dtype.kind != "f":
         raise ParameterError(f"expected floating point numbers, got {array.dtype}", "logits")
     return np.ascontiguousarray(array, np.float32)
@@ -134,9 +132,7 @@ def mask_arrays(masks: Any, batch: int, positions: int, vocab_size: int) -> tupl
         words = array.view(np.uint32).reshape(batch * positions, -1)
         index = np.arange(batch * positions, dtype=np.int32).reshape(batch, positions)
     if index.shape != (batch, positions):
-        raise ParameterError(
-            f"masks for {list(index.shape)} positions, logits for {[batch, positions]}", "masks"
-        )
+        raise ParameterError(f"masks for {list(index.shape)} positions, logits for {[batch, positions]}", "masks")
     if words.shape[1] < width:
         raise ParameterError(f"{words.shape[1]} words are too few for {vocab_size} tokens", "masks")
     return index, words
@@ -227,7 +223,5 @@ def proposal_arrays(proposals: Proposals | None, batch: int, drafts: int) -> tup
         raise ParameterError(f"ids and shares must have shape {list(shape)}, got {list(ids.shape)} and "
                              f"{list(shares.shape)}", "proposals")  # fmt: skip
     if ids.dtype.kind not in "iu" or shares.dtype != np.float32:
-        raise ParameterError(
-            f"expected integers and float32, got {ids.dtype} and {shares.dtype}", "proposals"
-        )
+        raise ParameterError(f"expected integers and float32, got {ids.dtype} and {shares.dtype}", "proposals")
     return as_tokens(ids), np.ascontiguousarray(shares)

@@ -93,23 +93,22 @@ def _insert(support: Support, count: int, limit: int, value: Any, token: int) ->
 
 
 @compiled
+def _bound(support: Support, count: int, limit: int) -> Any:
+    """What a token must exceed to get in: the worst of a full support. NaN and -inf never do."""
+    return support.values[limit - 1] if count == limit else np.float32(-math.inf)
+
+
+@compiled
 def _scan_word(support: Support, count: int, limit: int, block: Any, start: int, word: Any) -> int:
     """Offer the tokens of one mask word, block[i] being token start + i; returns the new count.
 
-    Only finite values and +inf get in: NaN and -inf fail the comparison. -0.0 and
-    +0.0 compare equal, so neither overtakes the other.
+    -0.0 and +0.0 compare equal, so neither overtakes the other.
     """
-    bound = np.float32(-math.inf) if count < limit else support.values[limit - 1]
-    promising = 0  # a count without branches, which the compiler turns into vector code
-    for bit in range(len(block)):
-        promising += block[bit] > bound
-    if promising == 0:
-        return count
+    bound = _bound(support, count, limit)
     for bit in range(len(block)):
         if block[bit] > bound and (word >> np.uint32(bit)) & np.uint32(1):
             count = _insert(support, count, limit, block[bit], start + bit)
-            if count == limit:
-                bound = support.values[limit - 1]
+            bound = _bound(support, count, limit)
     return count
 
 
@@ -132,7 +131,7 @@ def _candidates(support: Support, logits: Any, counts: Any, words: Any, row: Any
     """
     limit = GREEDY_WIDTH if row["temperature"] <= 0.0 else row["top_k"]
     penalised = np.empty(WORD_BITS, np.float32)
-    count, seen = 0, np.uint32(0)
+    count, seen, bound = 0, np.uint32(0), np.float32(-math.inf)
     for start in range(0, len(logits), WORD_BITS):
         width = min(WORD_BITS, len(logits) - start)
         word = words[start // WORD_BITS] if len(words) > 0 else _ALL_BITS
@@ -144,7 +143,12 @@ def _candidates(support: Support, logits: Any, counts: Any, words: Any, row: Any
         if len(counts) > 0:
             _penalise(block, counts[start : start + width], row, penalised)
             block = penalised[:width]
-        count = _scan_word(support, count, limit, block, start, word)
+        promising = 0  # counted without branches, which the compiler turns into vector code
+        for bit in range(len(block)):
+            promising += block[bit] > bound
+        if promising > 0:
+            count = _scan_word(support, count, limit, block, start, word)
+            bound = _bound(support, count, limit)
     if seen == 0:
         return 0, _EMPTY_MASK
     # The values are sorted, so if the first is finite they all are.

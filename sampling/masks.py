@@ -75,9 +75,7 @@ class SamplingMask:
         if words is None:
             words = np.zeros(shape, np.uint32)
         if words.shape != shape or words.dtype != np.uint32:
-            raise ParameterError(
-                f"words must be uint32{list(shape)}, got {words.dtype}{list(words.shape)}", "masks"
-            )
+            raise ParameterError(f"words must be uint32{list(shape)}, got {words.dtype}{list(words.shape)}", "masks")
         self.vocab_size = vocab_size
         self.words = words
         self.index = np.full((batch, positions), UNCONSTRAINED, np.int32)
@@ -120,15 +118,11 @@ class SamplingMask:
         states uint8[B, P] as that returns them: 0 unconstrained, 1 ready, 2 dead end, 3 unreachable.
         """
         if states.shape != self.index.shape:
-            raise ParameterError(
-                f"expected states {list(self.index.shape)}, got {list(states.shape)}", "states"
-            )
+            raise ParameterError(f"expected states {list(self.index.shape)}, got {list(states.shape)}", "states")
         slots = np.arange(self.index.size, dtype=np.int32).reshape(self.index.shape)
         self.index[:] = np.where(states == _UNCONSTRAINED_STATE, UNCONSTRAINED, slots)
         bits = np.uint64(1) << np.arange(self.positions, dtype=np.uint64)
-        self.dead_ends[:] = np.where(states == _DEAD_END_STATE, bits, np.uint64(0)).sum(
-            axis=1, dtype=np.uint64
-        )
+        self.dead_ends[:] = np.where(states == _DEAD_END_STATE, bits, np.uint64(0)).sum(axis=1, dtype=np.uint64)
 
     def fill(self, row: int, matcher: MaskFiller, position: int = 0) -> None:
         """Take one position's mask from the matcher's current state."""
@@ -156,9 +150,7 @@ class SamplingMask:
             matcher.rollback(mark)
         self.enable(row, dead_ends)
 
-    def _look_ahead(
-        self, words: npt.NDArray[np.uint32], matcher: LookaheadMatcher, drafts: Sequence[int]
-    ) -> int:
+    def _look_ahead(self, words: npt.NDArray[np.uint32], matcher: LookaheadMatcher, drafts: Sequence[int]) -> int:
         for i in range(len(drafts) + 1):
             matcher.fill_mask(words[i])
             if not words[i].any():

@@ -28,7 +28,7 @@ from .device import (
     key_token,
     key_value,
 )
-from .stream import THREADS
+from .stream import PEAKS, THREADS, group_floor
 
 __all__ = ["REGISTERS", "THREADS", "build"]
 
@@ -37,7 +37,7 @@ REGISTERS = 64  # four blocks of 256 threads on a multiprocessor
 _NON_FINITE, _EMPTY_MASK, _DEAD_END = int(Flag.NON_FINITE), int(Flag.EMPTY_MASK), int(Flag.DEAD_END)
 _FIRST_PHASE = 4
 _PHASE_GROWTH = 4
-_GROUPS = 32
+_FIRST = 0  # the rank of the largest
 
 
 @cuda.jit(device=True)
@@ -45,23 +45,6 @@ def _collect(best_key, key, floor):  # type: ignore[no-untyped-def]
     """Few keys get here, so an atomic in shared memory is cheap."""
     if key > floor:
         cuda.atomic.max(best_key, 0, key)
-
-
-@cuda.jit(device=True)
-def _block_top(peaks, top, tid):  # type: ignore[no-untyped-def]
-    """The largest of the threads' tops."""
-    peaks[tid] = top
-    cuda.syncthreads()
-    if tid < _GROUPS:
-        for group in range(1, THREADS // _GROUPS):
-            top = max(top, peaks[np.uint32(tid + group * _GROUPS)])
-    cuda.syncthreads()
-    if tid < _GROUPS:
-        peaks[tid] = top
-    cuda.syncthreads()
-    for group in range(_GROUPS):
-        top = max(top, peaks[group])
-    return top
 
 
 @cuda.jit(device=True)
@@ -108,13 +91,13 @@ def build(kind: str) -> Any:
         loaded = first_vector(inputs, base, segment, tid)
         if position > inputs.rows[b]["extent"]:
             return
-        peaks = cuda.shared.array(THREADS, np.float32)
+        peaks = cuda.shared.array(PEAKS, np.float32)
         best_key = cuda.shared.array(1, np.int64)
         if tid == 0:
             best_key[0] = NOTHING
         column = column_at(inputs, b, position, base)
         seen, top = top_of(inputs, column, segment, loaded, tid)
-        bar = below(_block_top(peaks, top, tid))
+        bar = below(group_floor(peaks, top, _FIRST, tid))
         if top > bar:
             token = np.int32(segment.start + tid * np.int32(vector))
             offer_one(inputs, column, best_key, loaded, seen, token, bar, np.int64(ONLY_BAD))

@@ -138,9 +138,7 @@ class DeviceSampler:
         shape = (batch, max(drafts, 1), PROPOSAL_WIDTH) if sparse else (1, 1, 1)
         self.q_ids = torch.zeros(shape, dtype=torch.int32, device=device)
         self.q_shares = torch.zeros(shape, dtype=torch.float32, device=device)
-        self.tokens, self.accepted, self.flags = (
-            self._outputs.tensor(n) for n in ("tokens", "counts", "flags")
-        )
+        self.tokens, self.accepted, self.flags = (self._outputs.tensor(n) for n in ("tokens", "counts", "flags"))
         self.host_tokens, self.host_accepted, self.host_flags = (
             self._outputs.host(name) for name in ("tokens", "counts", "flags")
         )

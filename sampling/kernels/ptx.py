@@ -67,9 +67,7 @@ def load_vectors(distance: int) -> Any:
 
     @intrinsic  # type: ignore[untyped-decorator]
     def load(typing_context: Any, array: Any, offset: Any, w0: Any, w1: Any, w2: Any, w3: Any) -> Any:
-        signature = types.UniTuple(types.int32, VECTORS * _LANES)(
-            array, types.int64, *[types.int32] * VECTORS
-        )
+        signature = types.UniTuple(types.int32, VECTORS * _LANES)(array, types.int64, *[types.int32] * VECTORS)
 
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             pointer = _element_pointer(context, builder, sig, args)
@@ -86,9 +84,7 @@ def load_vectors(distance: int) -> Any:
 
 def load_words(distance: int) -> Any:
     """A device function (array, offset) -> 4 int32 of a uint32 array, `distance` bytes apart."""
-    text = " ".join(
-        f"ld.global.nc.b32 ${vector}, [${VECTORS}+{vector * distance}];" for vector in range(VECTORS)
-    )
+    text = " ".join(f"ld.global.nc.b32 ${vector}, [${VECTORS}+{vector * distance}];" for vector in range(VECTORS))
 
     @intrinsic  # type: ignore[untyped-decorator]
     def load(typing_context: Any, array: Any, offset: Any) -> Any:
@@ -127,9 +123,7 @@ def _register_function(text: str, result: Any, kinds: str) -> Any:
 
 def _above(unpack: list[str]) -> Any:
     """A bit for each number of a vector that is larger than the bar. `unpack[i]` moves number i into x."""
-    lines = [
-        f"{line} setp.gt.f32 p, x, $5; @p or.b32 r, r, {1 << place};" for place, line in enumerate(unpack)
-    ]
+    lines = [f"{line} setp.gt.f32 p, x, $5; @p or.b32 r, r, {1 << place};" for place, line in enumerate(unpack)]
     text = "{ .reg .pred p; .reg .b32 r, y; .reg .f32 x; .reg .b16 l, h; mov.b32 r, 0; " + " ".join(lines)
     return _register_function(text + " mov.b32 $0, r; }", types.int32, "rrrrf")
 

@@ -33,20 +33,17 @@ from .device import (
     key_of,
     key_value,
     rank_of,
-    sync_warp,
 )
-from .stream import THREADS
+from .stream import PEAKS, THREADS, group_floor
 
 __all__ = ["REGISTERS", "THREADS", "build"]
 
 REGISTERS = 64  # four blocks at once: while one sorts, others stream
 
-_GROUPS = 32
 _BUFFER = 512
 _FIRST_PHASE = 4  # tiles after the first one: one round of loads
 _PHASE_GROWTH = 4
 _LAST = MAX_CANDIDATES - 1
-_PEAKS = max(THREADS, _GROUPS + 1)
 
 
 class _Scratch(NamedTuple):
@@ -97,28 +94,6 @@ def _floor(scratch, kept):  # type: ignore[no-untyped-def]
     return scratch.keys[_LAST] if kept == MAX_CANDIDATES else np.int64(ONLY_BAD)
 
 
-@cuda.jit(device=True)
-def _group_floor(scratch, top, tid):  # type: ignore[no-untyped-def]
-    """The 20th largest of 32 group maxima of the threads' tops; -inf if fewer groups have a value."""
-    scratch.peaks[tid] = top
-    cuda.syncthreads()
-    if tid < _GROUPS:
-        for group in range(1, THREADS // _GROUPS):
-            top = max(top, scratch.peaks[np.uint32(tid + group * _GROUPS)])
-        sync_warp()
-        scratch.peaks[tid] = top
-        sync_warp()
-        rank = np.int32(0)
-        for other in range(_GROUPS):
-            peak = scratch.peaks[other]
-            if peak > top or (peak == top and other < tid):
-                rank = np.int32(rank + 1)
-        if rank == _LAST:
-            scratch.peaks[_GROUPS] = top
-    cuda.syncthreads()
-    return scratch.peaks[_GROUPS]
-
-
 @cache
 def build(kind: str) -> Any:
     """The kernel for logits of one format ("float32", "bfloat16" or "float16").
@@ -146,7 +121,7 @@ def build(kind: str) -> Any:
     @cuda.jit(device=True)
     def first_tile(inputs, column, scratch, loaded, segment, tid):  # type: ignore[no-untyped-def]
         bits, top = top_of(inputs, column, segment, loaded, tid)
-        bar = below(_group_floor(scratch, top, tid))
+        bar = below(group_floor(scratch.peaks, top, _LAST, tid))
         if top > bar:
             floor = key_of(bar, 0) if bar > MINUS_INFINITY else np.int64(ONLY_BAD)
             token = np.int32(segment.start + tid * np.int32(vector))
@@ -166,7 +141,7 @@ def build(kind: str) -> Any:
             cuda.shared.array(_BUFFER, np.int64),
             cuda.shared.array(MAX_CANDIDATES, np.int64),
             cuda.shared.array(1, np.int32),
-            cuda.shared.array(_PEAKS, np.float32),
+            cuda.shared.array(PEAKS, np.float32),
         )
         if tid == 0:
             scratch.fill[0] = 0
@@ -193,8 +168,6 @@ def build(kind: str) -> Any:
         any_legal = cuda.syncthreads_or(seen)
         if tid < MAX_CANDIDATES:
             empty = np.int64(ONLY_BAD) if any_legal and tid == 0 else np.int64(NOTHING)
-            lists[b, position, cuda.blockIdx.x * MAX_CANDIDATES + tid] = (
-                scratch.keys[tid] if tid < kept else empty
-            )
+            lists[b, position, cuda.blockIdx.x * MAX_CANDIDATES + tid] = scratch.keys[tid] if tid < kept else empty
 
     return select

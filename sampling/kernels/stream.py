@@ -21,11 +21,14 @@ import numpy as np
 
 from ..layout import UNCONSTRAINED, WORD_BITS
 from .column import legal_bits, penalised_value
-from .device import FORMATS, MINUS_INFINITY, SIMULATED, VECTORS, cuda, key_of, load_vectors, load_words
+from .device import FORMATS, MINUS_INFINITY, SIMULATED, VECTORS, cuda, key_of, load_vectors, load_words, sync_warp
 
-__all__ = ["THREADS", "Stream", "build"]
+__all__ = ["PEAKS", "THREADS", "Stream", "build", "group_floor"]
 
 THREADS = 32 if SIMULATED else 256
+_GROUPS = 32
+PEAKS = max(THREADS, _GROUPS + 1)
+"""Float32 values of shared memory that `group_floor` needs."""
 _LANES = 4  # registers of a vector
 _VECTOR_BYTES = 16
 _WORD_BYTES = 4
@@ -54,6 +57,31 @@ class Stream(NamedTuple):
     offer_one: Any
     offer_token: Any
     run: Any
+
+
+@cuda.jit(device=True)
+def group_floor(peaks, top, wanted_rank, tid):  # type: ignore[no-untyped-def]
+    """The value of a rank (0 is the largest) among 32 group maxima of the threads' tops.
+
+    At least wanted_rank + 1 threads have a top that reaches it. -inf if fewer groups have a value.
+    """
+    peaks[tid] = top
+    cuda.syncthreads()
+    if tid < _GROUPS:
+        for group in range(1, THREADS // _GROUPS):
+            top = max(top, peaks[np.uint32(tid + group * _GROUPS)])
+        sync_warp()
+        peaks[tid] = top
+        sync_warp()
+        rank = np.int32(0)
+        for other in range(_GROUPS):
+            peak = peaks[other]
+            if peak > top or (peak == top and other < tid):
+                rank = np.int32(rank + 1)
+        if rank == wanted_rank:
+            peaks[_GROUPS] = top
+    cuda.syncthreads()
+    return peaks[_GROUPS]
 
 
 @cache

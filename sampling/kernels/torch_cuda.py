@@ -55,9 +55,7 @@ def _as_buffer(logits: torch.Tensor, dimensions: int) -> torch.Tensor:
 _samplers: OrderedDict[tuple[Any, ...], tuple[DeviceSampler, torch.cuda.Event]] = OrderedDict()
 
 
-def _sampler_for(
-    logits: torch.Tensor, vocab_size: int, sparse: bool
-) -> tuple[DeviceSampler, torch.cuda.Event]:
+def _sampler_for(logits: torch.Tensor, vocab_size: int, sparse: bool) -> tuple[DeviceSampler, torch.cuda.Event]:
     """A sampler of this shape whose pinned memory may be written again, and its upload event."""
     stream = torch.cuda.current_stream().cuda_stream
     key = (logits.device, logits.dtype, tuple(logits.shape), vocab_size, sparse, stream)
@@ -79,9 +77,7 @@ def _fill(sampler: DeviceSampler, call: Any, rows: npt.NDArray[np.void]) -> torc
     if isinstance(call.masks, torch.Tensor) and call.masks.is_cuda:
         words = call.masks.view(torch.int32).reshape(batch * positions, -1).contiguous()
         if words.shape[1] < words_for(sampler.vocab_size):
-            raise ParameterError(
-                f"{words.shape[1]} words are too few for {sampler.vocab_size} tokens", "masks"
-            )
+            raise ParameterError(f"{words.shape[1]} words are too few for {sampler.vocab_size} tokens", "masks")
         sampler.masks.index[:] = np.arange(batch * positions, dtype=np.int32).reshape(batch, positions)
         return words
     masks = call.masks.numpy() if isinstance(call.masks, torch.Tensor) else call.masks
@@ -131,9 +127,7 @@ def accept(call: AcceptCall) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         logits = _as_buffer(call.logits, 3)
         batch, positions, _ = logits.shape
         size = vocabulary_width(call.vocab_size, call.masks, call.logits.shape[2])
-        drafts = (
-            call.drafts.cpu().numpy() if isinstance(call.drafts, torch.Tensor) else np.asarray(call.drafts)
-        )
+        drafts = call.drafts.cpu().numpy() if isinstance(call.drafts, torch.Tensor) else np.asarray(call.drafts)
         check_drafts(drafts.shape, drafts.dtype.kind in "iu", batch, positions)
         rows = accept_rows(call, batch, positions - 1)
         sampler, uploaded = _sampler_for(logits, size, sparse=call.proposals is not None)

@@ -37,9 +37,7 @@ def load_vectors(distance: int) -> Any:
     step = distance // _WORD_BYTES
 
     def load(array: Any, offset: int, *wanted: int) -> tuple[Any, ...]:
-        places = [
-            (offset + vector * step + lane, vector) for vector in range(VECTORS) for lane in range(_LANES)
-        ]
+        places = [(offset + vector * step + lane, vector) for vector in range(VECTORS) for lane in range(_LANES)]
         return tuple(array[place] if wanted[vector] else np.int32(-1) for place, vector in places)
 
     return load

@@ -114,9 +114,7 @@ def test_one_graph_serves_changing_masks_parameters_and_positions(sparse):
     sampler = DeviceSampler(logits, size, sparse=sparse, counts=counts)
     graph = sampler.capture(verify=True)
     for seed in range(10):
-        case = round_of(
-            "replay", rows=rows, drafts=drafts, vocab_size=size, width=width, seed=seed, sparse=sparse
-        )
+        case = round_of("replay", rows=rows, drafts=drafts, vocab_size=size, width=width, seed=seed, sparse=sparse)
         logits.copy_(torch.from_numpy(case.logits))
         counts.copy_(torch.from_numpy(case.counts))
         pack_rows(case.params, sampler.rows)
@@ -151,3 +149,39 @@ def test_an_empty_mask_and_bad_numbers_are_flagged_apart():
     mask.index[0, 0] = 0
     result = sampling.sample(logits, mask, SamplingParams())
     assert result.flags.tolist() == [Flag.EMPTY_MASK, Flag.NON_FINITE, 0]
+
+
+def test_a_mask_pool_gives_the_same_tokens_as_uploaded_words():
+    """Six masks in a pool of four rows: rows are replaced, and used again, but never while in use."""
+    from infernix.sampling.kernels.device_sampler import DeviceSampler
+    from infernix.sampling.kernels.mask_pool import MaskPool
+    from infernix.sampling.params import ParameterError
+
+    size, rows = 300, 3
+    random = np.random.default_rng(0)
+    masks = [random.integers(0, 2**32, 10, dtype=np.uint32) for _ in range(6)]
+    logits = torch.randn((rows, 1, 304), device="cuda")
+    pool = MaskPool(size, capacity=4)
+    sampler = DeviceSampler(logits, size, pool=pool.words)
+    pack_rows([SamplingParams(seed=row) for row in range(rows)], sampler.rows)
+    for step in range(40):
+        used = random.choice(6, rows - 1, replace=False)
+        sampler.rows["position"] = step
+        pool.begin_step()
+        sampler.masks.clear()
+        for row, number in enumerate(used):
+            sampler.masks.index[row, 0] = pool.slot(int(number), masks[number])
+        sampler.upload()
+        sampler.sample()
+        words = np.stack([masks[number] for number in used])
+        want = sampling.sample(
+            logits[: rows - 1, 0].cpu().numpy(), words, [SamplingParams(seed=row) for row in range(rows - 1)],
+            positions=step, vocab_size=size,
+        )  # fmt: skip
+        assert sampler.tokens[: rows - 1, 0].tolist() == want.tokens.tolist()
+    assert 6 <= pool.uploads < 80
+    pool.begin_step()
+    for number in range(4):
+        pool.slot(("new", number), masks[number])
+    with pytest.raises(ParameterError, match="more than 4 masks"):
+        pool.slot(("new", 4), masks[4])
