@@ -23,6 +23,7 @@ from infernix.gbnf.grammar import (
     Rule,
     RuleRef,
     Sequence,
+    TokenSet,
     alternatives,
     char_class,
     repeat,
@@ -75,6 +76,22 @@ REGRESSIONS = {
     "a count whose body begins with the empty literal": Regression(
         {"root": Repeat(Sequence((Literal(""), repeat(A, 0, None))), 2, None)},
         path=(97, 97),
+    ),
+    # What a loop comes back to by a character of two bytes it also comes back to by one of one.
+    "a star of a class that crosses the lengths of UTF-8": Regression(
+        {"root": repeat(char_class([(0x61, 0x7FF)]), 0, None)},
+        path=(0x61, 0xC3, 0xA9),
+    ),
+    "a star of a class, over a token that begins a longer character": Regression(
+        {"root": repeat(char_class([(0x64, 0xFFFF)]), 0, None)},
+        tokens=(b"\xee", b"d", b"ddd"),
+        path=(1, 0),
+    ),
+    # A count that allows no unit has no token edge either.
+    "no token terminal, then a literal": Regression(
+        {"root": Sequence((Repeat(TokenSet((1,)), 0, 0), A))},
+        tokens=(b"a", b"b"),
+        path=(0,),
     ),
     "a count of a rule with a common beginning": Regression(
         {
