@@ -13,10 +13,8 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 SOURCE_FOLDERS = ("gbnf", "schema", "matcher", "sampling", "engine")
 
 # Examples are drawn afresh in every run, but a slow machine is no reason to fail.
-settings.register_profile(
-    "default", max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.register_profile("small", settings.get_profile("default"), max_examples=15)
+settings.register_profile("default", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("small", settings.get_profile("default"), max_examples=10)
 settings.register_profile("large", settings.get_profile("default"), max_examples=3000)
 # Without machine code everything is a hundred times slower.
 usual = "small" if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0" else "default"
