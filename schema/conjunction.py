@@ -81,7 +81,8 @@ class _Evaluated:
 class Conjunction:
     """The meet of the members added so far. `None` means no constraint; no types, no value.
 
-    `roots` are the members that were added from outside, which the others follow from.
+    `roots` are the members that were added from outside, which the others follow from; `barred`
+    are constants and the members that exclude them.
     """
 
     __slots__ = (
@@ -97,7 +98,7 @@ class Conjunction:
         self.strings: StringLanguage | None = None
         self.arrays: ArraySet | None = None
         self.objects: ObjectSet | None = None
-        self.barred: list[Any] = []
+        self.barred: list[tuple[Any, int]] = []
         self.refusals: list[Refusal] = []
         self.choices: list[tuple[Choice, int, Place]] = []
         self.parents: dict[int, int] = {}
@@ -166,7 +167,7 @@ class Conjunction:
             # Facts that stand nowhere in the document do not move a property.
             own = (*place, facts.place) if facts.place < LAST_PLACE else (LAST_PLACE,)
             self.places += [own] * len(facts.objects.parts)
-        self.barred += facts.barred
+        self.barred += [(value, member) for value in facts.barred]
         self.refusals += facts.refusals
         self.choices += [(choice, member, (*place, choice.place)) for choice in facts.choices]
         self.leftover += [(leftover, member) for leftover in facts.leftover]

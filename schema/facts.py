@@ -61,7 +61,9 @@ ALWAYS = ~NEVER
 """The member of the schema `true`."""
 
 
-LAST_PLACE = 1 << 20
+PLACES_OF_A_KEYWORD = 1 << 20
+"""Places are numbered keyword by keyword, and within the list that a keyword holds."""
+LAST_PLACE = 1 << 40
 """The place of what stands nowhere in the document."""
 
 
@@ -293,6 +295,11 @@ def _read_strings(schema: dict[str, Any], pointer: str, host: Host, facts: Facts
         facts.strings = StringLanguage(minimum, maximum, patterns, formats)
 
 
+def _place(schema: dict[str, Any], keyword: str) -> int:
+    """The place of a keyword that the schema has."""
+    return list(schema).index(keyword) * PLACES_OF_A_KEYWORD
+
+
 def _check_pattern(pattern: str, pointer: str, types: int, facts: Facts) -> None:
     """Raise for a broken pattern; one outside the dialect is a refusal for values of `types`."""
     try:
@@ -373,7 +380,7 @@ def _read_objects(schema: dict[str, Any], pointer: str, host: Host, facts: Facts
     if parts or required or minimum or maximum is not None or names:
         where = pointer + ("/minProperties" if minimum else "/maxProperties")
         facts.objects = ObjectSet(parts, required, minimum, maximum, names, where)
-    facts.place = list(schema).index("properties") if "properties" in schema else LAST_PLACE
+    facts.place = _place(schema, "properties") if "properties" in schema else LAST_PLACE
     if "unevaluatedProperties" in schema:
         where = pointer + "/unevaluatedProperties"
         facts.leftover.append(Leftover(OBJECT, member(schema["unevaluatedProperties"], where), where))
@@ -383,12 +390,15 @@ def _read_objects(schema: dict[str, Any], pointer: str, host: Host, facts: Facts
 
 def _read_composition(schema: dict[str, Any], pointer: str, host: Host, facts: Facts) -> None:
     """`$ref`, `allOf` and `not` are members; `anyOf`, `oneOf` and `if` are choices."""
-    for place, (key, value) in enumerate(schema.items()):
+    for position, (key, value) in enumerate(schema.items()):
         where = f"{pointer}/{key}"
+        place = position * PLACES_OF_A_KEYWORD
         if key == "$ref":
             facts.members.append(Link(place, host.referred(value, where)))
         elif key == "allOf":
-            facts.members += [Link(place, host.member(item, f"{where}/{index}")) for index, item in enumerate(value)]
+            facts.members += [
+                Link(place + index, host.member(item, f"{where}/{index}")) for index, item in enumerate(value)
+            ]
         elif key in ("anyOf", "oneOf"):
             branches = tuple((host.member(item, f"{where}/{index}"),) for index, item in enumerate(value))
             facts.choices.append(Choice(branches, where, key == "oneOf", place, key == "anyOf"))
@@ -422,7 +432,7 @@ def _read_dependencies(schema: dict[str, Any], pointer: str, host: Host, facts: 
                 present = [host.synthetic(Facts(types=OBJECT, objects=ObjectSet(required=names)), where)]
             else:
                 present.append(host.member(needed, where))
-            place = list(schema).index(keyword)
+            place = _place(schema, keyword)
             facts.choices.append(Choice(((absent,), tuple(present)), where, place=place))
 
 

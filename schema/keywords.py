@@ -3,7 +3,7 @@
 Every keyword of draft-04 to 2020-12 has a row. `ENFORCED` is always exact, `PARTLY` is exact
 wherever it is accepted and refused elsewhere, `ANNOTATION` has no effect on validity, `REFUSED`
 is always an `UnsupportedSchema`. The documentation's table is printed from this one
-(`python -m infernix.schema.keywords`), so the two cannot differ.
+(`python -m infernix.schema`), so the two cannot differ.
 
 A name without a row is no keyword of any draft, and an unknown keyword is an annotation
 (JSON Schema Core 2020-12, section 6.5); the verdict lists such names so that a slip of the
@@ -20,6 +20,7 @@ from typing import Any
 from infernix.gbnf.errors import InvalidSchema, UnsupportedSchema
 
 from .document import exact_number, join, json_type_name
+from .formats import FORMATS
 
 __all__ = [
     "KEYWORDS",
@@ -30,6 +31,7 @@ __all__ = [
     "Shape",
     "Status",
     "dialect_of",
+    "documentation",
     "markdown_table",
 ]
 
@@ -339,6 +341,9 @@ _ANNOTATIONS = (
     Keyword("deprecated", _NOTE, since=_D19),
 )
 
+MARK = "<!-- The table is printed by `python -m infernix.schema`. -->"
+"""What stands above the table in the documentation."""
+
 REFUSED_FORMATS = frozenset({"idn-email", "idn-hostname", "iri", "iri-reference", "regex", "uri-template"})
 """Formats of the drafts that have no exact regular language here. Names that no draft defines
 ("int32", "password") are annotations."""
@@ -370,5 +375,9 @@ def markdown_table() -> str:
     return "\n".join(lines) + "\n"
 
 
-if __name__ == "__main__":
-    print(markdown_table(), end="")
+def documentation(page: str) -> str:
+    """The page of the documentation with the table, and the lists of formats, brought up to date."""
+    text, mark, _ = page.partition(MARK)
+    formats = ", ".join(f"`{name}`" for name in sorted(FORMATS))
+    refused = ", ".join(f"`{name}`" for name in sorted(REFUSED_FORMATS))
+    return f"{text}{mark}\n\n{markdown_table()}\nFormats: {formats}. Refused: {refused}.\n"

@@ -192,7 +192,7 @@ class Reduction:
         while node.terms and len(node.terms) == 1:
             needed = [item for item in needed_nodes(node.terms[0]) if not item.productive]
             fresh = [item for item in needed if id(item) not in seen]
-            if not fresh:
+            if not fresh or fresh[0].members == (NEVER,):
                 break
             node = fresh[0]
             seen.add(id(node))
@@ -315,7 +315,8 @@ class Reduction:
 
     def _without_barred(self, state: Conjunction) -> list[Term]:
         """Take single constants out of the conjunction, each in the way of its type."""
-        barred, state.barred = state.barred, []
+        sources, state.barred = state.barred, []
+        barred = [value for value, _ in sources]
         result: list[Term] = []
         strings = frozenset(value for value in barred if isinstance(value, str))
         if strings and state.types & STRING:
@@ -329,12 +330,12 @@ class Reduction:
         if numbers and state.types & NUMBER:
             result += _punctured(state.numbers or ALL_NUMBERS, numbers)
             state.types &= ~NUMBER
-        for value in barred:
+        for value, member in sources:
             if type_of(value) & (ARRAY | OBJECT) & state.types:
-                self._bar_container(state, value)
+                self._bar_container(state, value, member)
         return result + (self._by_type(state) if state.types else [])
 
-    def _bar_container(self, state: Conjunction, value: Any) -> None:
+    def _bar_container(self, state: Conjunction, value: Any, member: int) -> None:
         """Exclude one array or object: exact for the empty ones, and where it is excluded anyway."""
         from .arrays import ArraySet
         from .objects import ObjectSet
@@ -349,8 +350,8 @@ class Reduction:
             return
         probe = Facts(arrays=state.arrays, objects=state.objects)
         if satisfies(self, self.synthetic(probe, ""), value):
-            where = self.pointer(state.roots[0]) if state.roots else ""
-            raise UnsupportedSchema("the complement of a constant array or object is not expressible", where)
+            reason = "the complement of a constant array or object is not expressible"
+            raise UnsupportedSchema(reason, self.pointer(member))
 
 
 def _says_more(facts: Facts) -> bool:

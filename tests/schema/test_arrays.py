@@ -9,10 +9,10 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.schema.recogniser import accepts, dumps, for_schema
 
 from infernix.gbnf.errors import InvalidSchema, UnsatisfiableSchema, UnsupportedSchema
 from infernix.schema import schema_grammar
-from tests.schema.recogniser import accepts, dumps, for_schema
 
 ITEMS = (0, 1, "a", None)
 ARRAYS = [list(items) for length in range(5) for items in product(ITEMS, repeat=length)]

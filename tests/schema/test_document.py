@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
+from tests.schema.recogniser import accepts, for_schema
 
 from infernix.gbnf.errors import InvalidSchema, UnsupportedSchema
 from infernix.schema import schema_grammar
 from infernix.schema.document import Number, identity, join, read_source, spellings
-from tests.schema.recogniser import accepts, for_schema
 
 
 def test_text_keeps_order_and_numbers() -> None:

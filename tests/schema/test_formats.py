@@ -70,9 +70,7 @@ def test_every_date_of_four_centuries_and_no_other():
             days = calendar.monthrange(year, month)[1] if 1 <= month <= 12 else 0
             accepted = [day for day in range(34) if check(f"{year:04}-{month:02}-{day:02}")]
             assert accepted == list(range(1, days + 1))
-    assert (
-        of("date", "0000-01-01", "2024-1-01", "24-01-01", "2024-02-29x", "２０24-01-01", "+2024-01-01") == []
-    )
+    assert of("date", "0000-01-01", "2024-1-01", "24-01-01", "2024-02-29x", "２０24-01-01", "+2024-01-01") == []
     leap_years = [year for year in range(1, 10000) if check(f"{year:04}-02-29")]
     assert leap_years == [year for year in range(1, 10000) if calendar.isleap(year)]
 
@@ -99,9 +97,7 @@ def test_times():
         "12:00:00+0530",
     ]
     assert of("time", *good, *bad) == good
-    assert of("date-time", *("2024-02-29T" + text for text in [*good, *bad])) == [
-        "2024-02-29T" + t for t in good
-    ]
+    assert of("date-time", *("2024-02-29T" + text for text in [*good, *bad])) == ["2024-02-29T" + t for t in good]
     assert of("date-time", "2023-02-29T00:00:00Z", "2024-02-29 00:00:00Z", "2024-02-29t00:00:00Z") == [
         "2024-02-29t00:00:00Z"
     ]

@@ -9,11 +9,11 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.schema.recogniser import accepts, dumps, for_schema, reorderings
 
 from infernix.gbnf.errors import UnsatisfiableSchema, UnsupportedSchema
 from infernix.gbnf.grammar import Grammar, walk
 from infernix.schema import schema_grammar
-from tests.schema.recogniser import accepts, dumps, for_schema, reorderings
 
 
 def size(grammar: Grammar) -> int:
@@ -54,9 +54,7 @@ def test_every_subset_of_properties_against_the_validator(
     for count in range(5):
         for names in combinations([*declared, *(name for name in NAMES if name not in declared)], count):
             value = dict.fromkeys(names, 1)
-            accepted = language is not None and any(
-                language.accepts(dumps(variant)) for variant in reorderings(value)
-            )
+            accepted = language is not None and any(language.accepts(dumps(variant)) for variant in reorderings(value))
             assert accepted == judge.is_valid(value), (schema, value)
 
 

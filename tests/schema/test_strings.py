@@ -235,9 +235,7 @@ def test_raw_text_is_the_value_itself(language):
 def test_intersect_merges_every_assertion():
     first = StringLanguage(1, 9, ("a",), ("date",), frozenset("x"), ("q",))
     second = StringLanguage(2, None, ("b", "a"), ("uri",), frozenset("y"), ("r",))
-    assert intersect(first, second) == StringLanguage(
-        2, 9, ("a", "b"), ("date", "uri"), frozenset("xy"), ("q", "r")
-    )
+    assert intersect(first, second) == StringLanguage(2, 9, ("a", "b"), ("date", "uri"), frozenset("xy"), ("q", "r"))
     assert intersect(first, StringLanguage()) == first
 
 
@@ -330,9 +328,7 @@ def test_broken_patterns_are_invalid(pattern):
             use(StringLanguage(patterns=(pattern,)))
 
 
-@pytest.mark.parametrize(
-    "pattern", [r"(a)\1", "(?=a)", r"\bword", r"\p{L}", "(?i)a", "a^b", r"\ud83d", r"\q"]
-)
+@pytest.mark.parametrize("pattern", [r"(a)\1", "(?=a)", r"\bword", r"\p{L}", "(?i)a", "a^b", r"\ud83d", r"\q"])
 def test_refused_patterns_are_unsupported(pattern):
     for use in (json_text, is_empty, checker):
         with pytest.raises(UnsupportedSchema, match="position"):

@@ -25,9 +25,7 @@ def recorded() -> dict[str, str]:
 
 @pytest.mark.parametrize("draft", DRAFTS)
 @pytest.mark.parametrize("pattern", ["[a-d]*.json", "[e-q]*.json", "[r-z]*.json", "optional/format/*.json"])
-def test_every_group_is_judged_at_least_as_well_as_before(
-    draft: str, pattern: str, recorded: dict[str, str]
-) -> None:
+def test_every_group_is_judged_at_least_as_well_as_before(draft: str, pattern: str, recorded: dict[str, str]) -> None:
     worse, better = [], []
     for name, schema, tests in groups(data_path(FOLDER), draft, pattern):
         found = outcome(schema, tests)
