@@ -47,12 +47,17 @@ _LAST = MAX_CANDIDATES - 1
 
 
 class _Scratch(NamedTuple):
-    """Shared memory of a block: the key buffer, its sorted best, its fill, and the group maxima."""
+    """Shared memory of a block: the key buffer, its sorted best, its fill, group maxima, the floor.
+
+    floor int64[1] is the key that a newcomer must beat. It is the 20th of `keys` if there are 20,
+    but has a place of its own: that of a 20th key may be being written while others read the floor.
+    """
 
     keys: Any
     best: Any
     fill: Any
     peaks: Any
+    floor: Any
 
 
 @cuda.jit(device=True)
@@ -84,14 +89,9 @@ def _compact(scratch, tid):  # type: ignore[no-untyped-def]
         scratch.keys[tid] = scratch.best[tid]
     if tid == 0:
         scratch.fill[0] = kept
+        scratch.floor[0] = scratch.best[_LAST] if kept == MAX_CANDIDATES else np.int64(ONLY_BAD)
     cuda.syncthreads()
     return kept
-
-
-@cuda.jit(device=True)
-def _floor(scratch, kept):  # type: ignore[no-untyped-def]
-    """The key that a newcomer must beat."""
-    return scratch.keys[_LAST] if kept == MAX_CANDIDATES else np.int64(ONLY_BAD)
 
 
 @cache
@@ -112,7 +112,7 @@ def build(kind: str) -> Any:
         cuda.syncthreads()
         token = start
         while token < stop:
-            offer_token(inputs, column, scratch, np.int32(token + tid), stop, _floor(scratch, kept))
+            offer_token(inputs, column, scratch, np.int32(token + tid), stop, scratch.floor[0])
             cuda.syncthreads()
             kept = _compact(scratch, tid)
             token = np.int32(token + THREADS)
@@ -142,9 +142,11 @@ def build(kind: str) -> Any:
             cuda.shared.array(MAX_CANDIDATES, np.int64),
             cuda.shared.array(1, np.int32),
             cuda.shared.array(PEAKS, np.float32),
+            cuda.shared.array(1, np.int64),
         )
         if tid == 0:
             scratch.fill[0] = 0
+            scratch.floor[0] = ONLY_BAD
         column = column_at(inputs, b, position, base)
         seen = first_tile(inputs, column, scratch, loaded, segment, tid)
         kept, begin, span = np.int32(0), segment.start, np.int32(_FIRST_PHASE * tile_tokens)
@@ -162,7 +164,7 @@ def build(kind: str) -> Any:
             end = np.int32(min(begin + span, segment.stop))
             span = np.int32(span * _PHASE_GROWTH)
             # Ids only grow from here, so an equal value never beats the floor: the bar is strict.
-            floor = _floor(scratch, kept)
+            floor = scratch.floor[0]
             bar = key_value(floor) if kept == MAX_CANDIDATES else MINUS_INFINITY
             seen |= run(inputs, column, scratch, begin, end, tid, bar, floor)
         any_legal = cuda.syncthreads_or(seen)
