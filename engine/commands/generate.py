@@ -39,11 +39,14 @@ DEFAULT_THREADS = min(MOST_THREADS, max(1, (os.cpu_count() or 1) // 2))  # cores
 
 MaxNew = Annotated[int, typer.Option("--max-new", min=0, metavar="N", help="At most so many new tokens.")]
 Temperature = Annotated[
-    float | None, typer.Option(metavar="0..2", help="0 takes the best token.", rich_help_panel=SAMPLING)
+    float | None,
+    typer.Option(metavar="0..2", help="0 takes the best token; 0.2 if not given.", rich_help_panel=SAMPLING),
 ]
 TopP = Annotated[
     float | None,
-    typer.Option(metavar="0..1", help="Keep this share of the probability.", rich_help_panel=SAMPLING),
+    typer.Option(
+        metavar="0..1", help="Keep this share of the probability; 0.9 if not given.", rich_help_panel=SAMPLING
+    ),
 ]
 TopK = Annotated[
     int | None,
