@@ -102,9 +102,9 @@ def compile_grammar(
     an empty language or a token id that may not be named, LimitError past `seconds`.
     """
     store = store_of(vocabulary, features)
-    deadline = monotonic() + seconds
     while True:
         with store.lock:
+            deadline = monotonic() + seconds
             linker = Linker(store, vocabulary, grammar, allow_control)
             automata = build_automata(grammar, linker.token_set, linker.linked, deadline)
             if not automata.productive:

@@ -472,6 +472,7 @@ def new_set(h: Heap, size: int, digest: int) -> int:
     record["hash"] = digest
     record["closure_size"] = -1
     record["shape"] = -1
+    record["part_size"] = 0
     record["mask"] = -1
     flags = 0
     for i in range(size):

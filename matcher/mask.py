@@ -31,6 +31,7 @@ from .shape import (
     add_words,
     clear_words,
     copy_words,
+    divide,
     least_count,
     list_holes,
     rule_shape,
@@ -85,10 +86,12 @@ NO_MASK = -1
 LONG_FOLLOW = 32
 """More alive branches than this below one exit are remembered."""
 
-# The description of a mask: these words, a budget for each called rule, then for each alive
-# branch with tokens three words: its number, and the first and the end of a slice of its tokens.
-SHAPE_WORD, END_WORD, PIVOT_WORD, BUDGET_WORD = 0, 1, 2, 3
-FIXED_WORDS = 4
+# The description of a mask: 1 if the text may end, the number of components, three words for each
+# component (shape, budget, mask of its pivot), then three for each alive branch with tokens: its
+# number, and the first and the end of a slice of its tokens. The components are the shapes of the
+# set's parts and of the rules called from them.
+END_WORD, COMPONENTS_WORD, FIRST_COMPONENT = 0, 1, 2
+TRIPLE = 3
 
 
 # ── Describing ──────────────────────────────────────────────────────────────────────────
@@ -124,25 +127,69 @@ def budget_of(h: Heap, shape: int, most: int) -> int:
 
 
 @linked(LINK_DESCRIBE)
-def describe(h: Heap, number: int, shape: int, pivot_mask: int) -> int:
-    """Write the description of a set's mask into `key`. Returns 0, FULL or NO_ROW."""
-    record = shapes(h)[shape]
-    counter = symbolic_counter(h, number) if record["symbolic"] else NO_COUNTER
-    done = least_count(h, number, counter) if counter >= 0 else np.int64(0)
-    least, most = units_left(h, counter, done)
+def describe(h: Heap, number: int) -> int:
+    """Write the description of a set's mask into `key`; its parts have their shapes. 0, FULL or NO_ROW."""
+    record = sets(h)[number]
     head(h)[KEY_SIZE] = 0
+    write_key(h, 1 if record["flags"] & HAS_EXIT else 0)
+    write_key(h, 0)
+    for p in range(record["part_first"], record["part_first"] + record["part_size"]):
+        status = describe_components(h, arena(h)[p])
+        if status < 0:
+            return status
+    key(h)[COMPONENTS_WORD] = (head(h)[KEY_SIZE] - FIRST_COMPONENT) // TRIPLE
+    for p in range(record["part_first"], record["part_first"] + record["part_size"]):
+        if describe_exits(h, arena(h)[p]) == FULL:
+            return FULL
+    return 0
+
+
+@kernel
+def part_units(h: Heap, part: int, shape: int) -> tuple[int, int]:
+    """How many units more a part must and may count, if its shape is symbolic."""
+    if not shapes(h)[shape]["symbolic"]:
+        return np.int64(0), np.int64(ALL_UNITS)
+    counter = symbolic_counter(h, part)
+    return units_left(h, counter, least_count(h, part, counter))
+
+
+@kernel
+def describe_components(h: Heap, part: int) -> int:
+    """Describe the shape of a part and those of the rules it calls. Returns 0, FULL or NO_ROW."""
+    shape = np.int64(sets(h)[part]["shape"])
+    record = shapes(h)[shape]
+    _, most = part_units(h, part, shape)
     write_key(h, shape)
-    write_key(h, 1 if sets(h)[number]["flags"] & HAS_EXIT else 0)
-    write_key(h, pivot_mask)
     write_key(h, budget_of(h, shape, most))
+    write_key(h, pivot_mask(h, part, shape))
     for c in range(record["call_size"]):
         rule = arena(h)[record["call_first"] + c]
         called = rule_shape(h, rule)
         if called < 0:
             return called
         _, most_called = units_left(h, rule_counter(h, rule, called), 0)
+        write_key(h, called)
         write_key(h, budget_of(h, called, most_called))
-    used = list_holes(h, number)
+        write_key(h, NO_MASK)
+    return 0
+
+
+@kernel
+def pivot_mask(h: Heap, part: int, shape: int) -> int:
+    """The mask that a part's mask is derived from, which is known by now, or NO_MASK."""
+    pivot = shapes(h)[shape]["pivot"]
+    if pivot == NO_PIVOT:
+        return NO_MASK
+    return np.int64(sets(h)[step(h, part, pivot)]["mask"])
+
+
+@kernel
+def describe_exits(h: Heap, part: int) -> int:
+    """Describe what is alive below the exits of a part and of the rules it calls. Returns 0 or FULL."""
+    shape = np.int64(sets(h)[part]["shape"])
+    record = shapes(h)[shape]
+    least, most = part_units(h, part, shape)
+    used = list_holes(h, part)
     for g in range(record["group_first"], record["group_first"] + record["group_size"]):
         group = groups(h)[g]
         if group["hole"] < used:
@@ -155,7 +202,7 @@ def describe(h: Heap, number: int, shape: int, pivot_mask: int) -> int:
         least, most = units_left(h, rule_counter(h, rule, called), 0)
         exits_of = shapes(h)[called]
         for g in range(exits_of["group_first"], exits_of["group_first"] + exits_of["group_size"]):
-            if leave(h, groups(h)[g], number, rule, least, most) == FULL:
+            if leave(h, groups(h)[g], part, rule, least, most) == FULL:
                 return FULL
     return 0
 
@@ -269,42 +316,46 @@ def mask_of(h: Heap, number: int) -> int:
     record = sets(h)[number]
     if record["mask"] >= 0 and not head(h)[FEATURES] & OFF_MEMO:
         return np.int64(record["mask"])
-    shape = shape_of(h, number)
-    if shape < 0:
-        return shape
-    pivot_mask = np.int64(NO_MASK)
-    if shapes(h)[shape]["pivot"] != NO_PIVOT:
-        pivot = step(h, number, shapes(h)[shape]["pivot"])
-        if pivot == FULL:
-            return FULL
-        pivot_mask = plain_mask(h, pivot)
-        if pivot_mask < 0:
-            return pivot_mask
-    status = describe(h, number, shape, pivot_mask)
+    if divide(h, number) == FULL:
+        return FULL
+    for p in range(record["part_first"], record["part_first"] + record["part_size"]):
+        part = np.int64(arena(h)[p])
+        shape = shape_of(h, part)
+        if shape < 0:
+            return shape
+        if shapes(h)[shape]["pivot"] != NO_PIVOT:
+            pivot = step(h, part, shapes(h)[shape]["pivot"])
+            if pivot == FULL:
+                return FULL
+            mask = plain_mask(h, pivot)
+            if mask < 0:
+                return mask
+    return described_mask(h, number)
+
+
+@kernel
+def described_mask(h: Heap, number: int) -> int:
+    """The mask of a set whose parts have shapes, and their pivots masks. FULL or NO_ROW without room."""
+    status = describe(h, number)
     if status < 0:
         return status
     mask = find_mask(h)
     if mask >= 0:
-        record["mask"] = mask
+        sets(h)[number]["mask"] = mask
     return mask
 
 
 @kernel
 def plain_mask(h: Heap, number: int) -> int:
-    """The mask of a set whose shape has no pivot; see `mask_of`."""
-    record = sets(h)[number]
-    if record["mask"] >= 0:
-        return np.int64(record["mask"])
+    """The mask of a pivot: one item, whose shape has no pivot. FULL or NO_ROW without room."""
+    if sets(h)[number]["mask"] >= 0:
+        return np.int64(sets(h)[number]["mask"])
+    if divide(h, number) == FULL:
+        return FULL
     shape = shape_of(h, number)
     if shape < 0:
         return shape
-    status = describe(h, number, shape, NO_MASK)
-    if status < 0:
-        return status
-    mask = find_mask(h)
-    if mask >= 0:
-        record["mask"] = mask
-    return mask
+    return described_mask(h, number)
 
 
 @linked(LINK_FIND_MASK)
@@ -373,45 +424,27 @@ def is_listed_base(h: Heap, shape: int, budget: int) -> bool:
 @kernel
 def first_triple(h: Heap) -> int:
     """Where the alive branches begin in `key`."""
-    return FIXED_WORDS + np.int64(shapes(h)[key(h)[SHAPE_WORD]]["call_size"])
-
-
-@kernel
-def part(h: Heap, c: int) -> tuple[int, int]:
-    """(shape, budget) of part c of the description in `key`: the set's own shape is part 0, calls follow."""
-    own = np.int64(key(h)[SHAPE_WORD])
-    if c == 0:
-        return own, np.int64(key(h)[BUDGET_WORD])
-    called = rule_shape(h, arena(h)[shapes(h)[own]["call_first"] + c - 1])
-    return called, np.int64(key(h)[FIXED_WORDS + c - 1])
+    return FIRST_COMPONENT + TRIPLE * np.int64(key(h)[COMPONENTS_WORD])
 
 
 @kernel
 def build_mask(h: Heap, mask: int) -> int:
     """Build the mask that `key` describes, sparse if it is small. Returns 0 or FULL."""
-    parts = 1 + first_triple(h) - FIXED_WORDS
     total = len(eos_ids(h))
-    sparse = key(h)[PIVOT_WORD] < 0
-    for c in range(parts):
-        shape, budget = part(h, c)
-        total += base_count(h, shape, budget)
-        sparse = sparse and is_listed_base(h, shape, budget)
-    for i in range(first_triple(h), head(h)[KEY_SIZE], 3):
+    sparse = True
+    for i in range(FIRST_COMPONENT, first_triple(h), TRIPLE):
+        total += base_count(h, key(h)[i], key(h)[i + 1])
+        sparse = sparse and key(h)[i + 2] == NO_MASK and is_listed_base(h, key(h)[i], key(h)[i + 1])
+    for i in range(first_triple(h), head(h)[KEY_SIZE], TRIPLE):
         total += key(h)[i + 2] - key(h)[i + 1]
     if sparse and total <= SPARSE_LIMIT:
-        return build_sparse(h, mask, parts)
+        return build_sparse(h, mask)
     row = words_at(rows(h)[head(h)[N_ROWS]], head(h)[WORDS])
     clear_words(row)
-    if key(h)[PIVOT_WORD] >= 0:
-        start_from_pivot(h, row)
-    for c in range(parts):
-        shape, budget = part(h, c)
-        if is_listed_base(h, shape, budget):
-            first = shapes(h)[shape]["base_first"]
-            for i in range(first, first + base_count(h, shape, budget)):
-                set_bit(row, arena(h)[i])
-        else:
-            add_words(row, words_at(rows(h)[shapes(h)[shape]["base_row"]], head(h)[WORDS]))
+    for i in range(FIRST_COMPONENT, first_triple(h), TRIPLE):
+        if key(h)[i + 2] != NO_MASK:
+            add_pivot(h, key(h)[i], key(h)[i + 2], row)
+        add_base(h, key(h)[i], key(h)[i + 1], row)
     add_outside(h, row)
     masks(h)[mask]["row"] = head(h)[N_ROWS]
     head(h)[N_ROWS] += 1
@@ -419,15 +452,40 @@ def build_mask(h: Heap, mask: int) -> int:
 
 
 @kernel
-def start_from_pivot(h: Heap, row: np.ndarray) -> None:
-    """Begin a row with the pivot's mask, without what does not hold here: EOS, and the cleared tokens."""
-    write_mask(h, key(h)[PIVOT_WORD], row)
+def add_base(h: Heap, shape: int, budget: int, row: np.ndarray) -> None:
+    """Allow in `row` what a budget allows of a shape's base."""
+    record = shapes(h)[shape]
+    if not is_listed_base(h, shape, budget):
+        add_words(row, words_at(rows(h)[record["base_row"]], head(h)[WORDS]))
+        return
+    allowed = base_count(h, shape, budget)
+    first = np.int64(record["base_first"])
+    if record["base_row"] < 0 or 2 * allowed < record["base_size"]:
+        for t in range(first, first + allowed):
+            set_bit(row, arena(h)[t])
+        return
+    # Nearly all of a large base: start from its row and take out the few that need too much.
+    scratch = bits(h)
+    copy_words(scratch, words_at(rows(h)[record["base_row"]], head(h)[WORDS]))
+    for t in range(first + allowed, first + record["base_size"]):
+        clear_bit(scratch, arena(h)[t])
+    add_words(row, scratch)
+    clear_words(scratch)
+
+
+@kernel
+def add_pivot(h: Heap, shape: int, mask: int, row: np.ndarray) -> None:
+    """Allow in `row` a pivot's mask without what does not hold for this shape: EOS, and the cleared tokens."""
+    scratch = bits(h)
+    write_mask(h, mask, scratch)
     for i in range(len(eos_ids(h))):
-        clear_bit(row, eos_ids(h)[i])
-    record = shapes(h)[key(h)[SHAPE_WORD]]
+        clear_bit(scratch, eos_ids(h)[i])
+    record = shapes(h)[shape]
     for i in range(record["clear_first"], record["clear_first"] + 2 * record["clear_size"], 2):
         for t in range(arena(h)[i], arena(h)[i + 1]):
-            clear_bit(row, trie_ids(h)[t])
+            clear_bit(scratch, trie_ids(h)[t])
+    add_words(row, scratch)
+    clear_words(scratch)
 
 
 @kernel
@@ -442,36 +500,34 @@ def add_outside(h: Heap, row: np.ndarray) -> None:
     if key(h)[END_WORD]:
         for i in range(len(eos_ids(h))):
             set_bit(row, eos_ids(h)[i])
-    for i in range(first_triple(h), head(h)[KEY_SIZE], 3):
+    for i in range(first_triple(h), head(h)[KEY_SIZE], TRIPLE):
         first = branches(h)[key(h)[i]]["token_first"]
         for t in range(key(h)[i + 1], key(h)[i + 2]):
             set_bit(row, arena(h)[first + 2 * t])
 
 
 @kernel
-def build_sparse(h: Heap, mask: int, parts: int) -> int:
+def build_sparse(h: Heap, mask: int) -> int:
     """Build a small mask as pairs (word index, word bits). Returns 0 or FULL."""
     row = bits(h)
     first = head(h)[N_ARENA]
     if first + 2 * (SPARSE_LIMIT + 1) > len(arena(h)):
         return FULL
-    for c in range(parts):
-        shape, budget = part(h, c)
-        start = shapes(h)[shape]["base_first"]
-        for i in range(start, start + base_count(h, shape, budget)):
-            set_bit(row, arena(h)[i])
+    for i in range(FIRST_COMPONENT, first_triple(h), TRIPLE):
+        start = shapes(h)[key(h)[i]]["base_first"]
+        for t in range(start, start + base_count(h, key(h)[i], key(h)[i + 1])):
+            set_bit(row, arena(h)[t])
     add_outside(h, row)
     # The same tokens once more: each one's word, when first met, is moved into the list.
     size = 0
-    for c in range(parts):
-        shape, budget = part(h, c)
-        start = shapes(h)[shape]["base_first"]
-        for i in range(start, start + base_count(h, shape, budget)):
-            size = move_word(h, first, size, arena(h)[i] >> 5)
+    for i in range(FIRST_COMPONENT, first_triple(h), TRIPLE):
+        start = shapes(h)[key(h)[i]]["base_first"]
+        for t in range(start, start + base_count(h, key(h)[i], key(h)[i + 1])):
+            size = move_word(h, first, size, arena(h)[t] >> 5)
     if key(h)[END_WORD]:
         for i in range(len(eos_ids(h))):
             size = move_word(h, first, size, eos_ids(h)[i] >> 5)
-    for i in range(first_triple(h), head(h)[KEY_SIZE], 3):
+    for i in range(first_triple(h), head(h)[KEY_SIZE], TRIPLE):
         tokens = branches(h)[key(h)[i]]["token_first"]
         for t in range(key(h)[i + 1], key(h)[i + 2]):
             size = move_word(h, first, size, arena(h)[tokens + 2 * t] >> 5)

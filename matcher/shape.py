@@ -16,6 +16,10 @@ set. So its tokens are those of the shape of its beginning, which all callers sh
 space, the JSON string, any value. A rule is walked with its caller only where much can
 follow it (`is_text`), since what follows an exit is worked out in every context.
 
+**Parts.** The items of a set have nothing to do with each other, so a set allows what its parts
+allow. Counted items are one part and a few others each their own, because a string with a
+bound, say, is shared by many grammars, while what follows the string is not.
+
 **Symbolic counts.** If all counted items of a set count the same counter, their counts are
 taken as "as many as it was, plus k", and each token's need of units is recorded.
 
@@ -25,6 +29,8 @@ they agree; the mask is then derived from the other one's, which is shared.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +56,7 @@ from .tables import (
     FULL,
     HAS_EXIT,
     HAS_TOKENS,
+    LINK_DIVIDE,
     LINK_RULE_SHAPE,
     LINK_SHAPE_OF,
     LINK_WALK,
@@ -59,6 +66,7 @@ from .tables import (
     N_SHAPES,
     NO_ROW,
     OFF_CALLS,
+    OFF_PARTS,
     OFF_PIVOT,
     OFF_SHAPES,
     OFF_SYMBOLIC,
@@ -96,6 +104,8 @@ SPARSE_LIMIT = 400
 """Masks with at most so many tokens are kept as lists of words, the others as rows."""
 MAX_SPREAD = 64
 """A set whose counts differ by more than this keeps them concrete."""
+SINGLE_ITEMS = 3
+"""At most so many items become a part each."""
 TEXT_BYTES = 40
 """A set that so many bytes can follow reads free text."""
 NO_COUNTER = -1
@@ -203,6 +213,74 @@ def abstract(h: Heap, number: int, counter: int) -> int:
     return intern(h)
 
 
+@kernel
+def is_counted(h: Heap, item: Any, counter: int) -> bool:
+    """Whether an item counts `counter`."""
+    return counter >= 0 and states(h)[item["state"]]["counter"] == counter
+
+
+@linked(LINK_DIVIDE)
+def divide(h: Heap, number: int) -> int:
+    """Divide a set into the parts whose shapes make up its mask. Returns 0 or FULL."""
+    record = sets(h)[number]
+    if record["part_size"] > 0:
+        return 0
+    counter = symbolic_counter(h, number)
+    others = 0
+    counted = 0
+    for i in range(record["first"], record["first"] + record["size"]):
+        item = items(h)[i]
+        if is_counted(h, item, counter):
+            counted += 1
+        elif item["state"] != EXIT:
+            others += 1
+    whole = counted == 0 and (others <= 1 or others > SINGLE_ITEMS)
+    if whole or (counted > 0 and others == 0) or head(h)[FEATURES] & (OFF_SHAPES | OFF_PARTS):
+        first = take(h, 1)
+        if first == FULL:
+            return FULL
+        arena(h)[first] = number
+        record["part_first"] = first
+        record["part_size"] = 1
+        return 0
+    first = take(h, SINGLE_ITEMS + 1)
+    if first == FULL:
+        return FULL
+    size = 0
+    if counted > 0:
+        size = add_part(h, number, counter, True, -1, first, size)
+    if others > SINGLE_ITEMS:
+        size = add_part(h, number, counter, False, -1, first, size)
+    else:
+        for i in range(record["size"]):
+            item = items(h)[record["first"] + i]
+            if size != FULL and item["state"] != EXIT and not is_counted(h, item, counter):
+                size = add_part(h, number, counter, False, i, first, size)
+    if size == FULL:
+        return FULL
+    record["part_first"] = first
+    record["part_size"] = size
+    return 0
+
+
+@kernel
+def add_part(h: Heap, number: int, counter: int, counted: bool, only: int, first: int, size: int) -> int:
+    """Add the counted or the other items of a set (or the one at place `only`) as a part. The new size or FULL."""
+    record = sets(h)[number]
+    begin(h, STEP)
+    for i in range(record["size"]):
+        item = items(h)[record["first"] + i]
+        if only >= 0 and i != only:
+            continue
+        if item["state"] != EXIT and is_counted(h, item, counter) == counted:
+            push(h, STEP, item["state"], item["goal"], item["origin"], item["count"])
+    part = intern(h)
+    if part == FULL or size == FULL:
+        return FULL
+    arena(h)[first + size] = part
+    return size + 1
+
+
 @linked(LINK_SHAPE_OF)
 def shape_of(h: Heap, number: int) -> int:
     """The shape of a set, walked if it is new. FULL or NO_ROW without room."""
@@ -221,6 +299,18 @@ def shape_of(h: Heap, number: int) -> int:
     return shape
 
 
+@kernel
+def beginning(h: Heap, start: int, counted: int) -> int:
+    """The abstract set of the beginning of a rule, with a symbolic count or none. FULL without room."""
+    state = states(h)[start]
+    begin(h, STEP)
+    if counted:
+        push(h, STEP, state["twin"], 0, BOTTOM, SYMBOLIC)
+    else:
+        push(h, STEP, state["twin"] if state["counter"] < 0 else start, 0, BOTTOM, 0)
+    return intern(h)
+
+
 @linked(LINK_RULE_SHAPE)
 def rule_shape(h: Heap, rule: int) -> int:
     """The shape of the beginning of a rule; its only hole is whoever calls it. FULL or NO_ROW without room."""
@@ -228,16 +318,15 @@ def rule_shape(h: Heap, rule: int) -> int:
     if memo[rule] > 0:
         return np.int64(memo[rule] - 1)
     start = rules(h)[rule]
-    state = states(h)[start]
-    counted = 1 if state["flags"] & LOOP and not head(h)[FEATURES] & OFF_SYMBOLIC else 0
-    begin(h, STEP)
-    if counted:
-        push(h, STEP, state["twin"], 0, BOTTOM, SYMBOLIC)
-    else:
-        push(h, STEP, state["twin"] if state["counter"] < 0 else start, 0, BOTTOM, 0)
-    image = intern(h)
-    if image == FULL:
+    counted = 1 if states(h)[start]["flags"] & LOOP and not head(h)[FEATURES] & OFF_SYMBOLIC else 0
+    image = beginning(h, start, counted)
+    if image == FULL or expand(h, image) == FULL:
         return FULL
+    if counted and sets(h)[image]["flags"] & HAS_TOKENS:
+        counted = 0
+        image = beginning(h, start, counted)
+        if image == FULL:
+            return FULL
     shape = shape_of_image(h, image, counted)
     if shape >= 0:
         memo[rule] = shape + 1
@@ -332,7 +421,8 @@ def first_step(h: Heap, shape: int, image: int, byte: int) -> int:
 def pivot_of(h: Heap, shape: int, image: int) -> int:
     """A byte after which an abstract set reads a text that goes on with that byte forever, or NO_PIVOT.
 
-    The set after it must not be derived from a pivot itself. FULL or NO_ROW without room.
+    The set after it is one item, so that its shape is the same in every context, and is not
+    derived from a pivot itself. FULL or NO_ROW without room.
     """
     if head(h)[FEATURES] & (OFF_SHAPES | OFF_PIVOT) or shapes(h)[shape]["symbolic"] or not is_text(h, image):
         return NO_PIVOT
@@ -345,8 +435,13 @@ def pivot_of(h: Heap, shape: int, image: int) -> int:
         following = step(h, after, byte)
         if following == FULL:
             return FULL
-        if following == after and is_text(h, after) and not sets(h)[after]["flags"] & HAS_TOKENS:
-            return byte
+        plain = following == after and sets(h)[after]["size"] == 1 and not sets(h)[after]["flags"] & HAS_TOKENS
+        if plain and is_text(h, after):
+            shape_after = shape_of(h, after)
+            if shape_after < 0:
+                return shape_after
+            if shapes(h)[shape_after]["pivot"] == NO_PIVOT:
+                return byte
     return NO_PIVOT
 
 
@@ -367,8 +462,13 @@ def walk_shape(h: Heap, image: int, symbolic: int) -> int:
     if list_calls(h, shape, image) == FULL:
         return FULL
     pivot = pivot_of(h, shape, image)
-    if pivot == FULL:
-        return FULL
+    if pivot < 0:
+        return pivot
+    if head(h)[N_ROWS] >= head(h)[MAX_ROWS]:
+        return NO_ROW
+    if head(h)[N_SHAPES] != shape:
+        # The pivot's shape has taken the place: begin again, with that one known.
+        return walk_shape(h, image, symbolic)
     record["pivot"] = pivot
     n_found, n_exits, n_cleared = scan_trie(h, shape, image, pivot)
     if n_found == FULL:

@@ -27,16 +27,22 @@ def compile_gbnf(
     from infernix.gbnf.checks import check
     from infernix.gbnf.parser import parse_gbnf
 
-    grammar = parse_gbnf(text, root=root, dialect=dialect)
-    check(grammar)
+    grammar = parse_gbnf(text, root=root, dialect=dialect, token_id=vocabulary.id_of)
+    check(grammar, text)
     return compile_grammar(grammar, vocabulary)
 
 
 def compile_regex(pattern: str, vocabulary: Vocabulary) -> CompiledGrammar:
     """Compile a regular expression that must match the whole text. Raises RegexError with the position."""
-    from infernix.gbnf.regex import regex_grammar
+    from infernix.gbnf.errors import RegexError
+    from infernix.gbnf.grammar import NOTHING, Grammar, Rule
+    from infernix.gbnf.regex import parse_regex
+    from infernix.schema.forms import best_form
 
-    return compile_grammar(regex_grammar(pattern), vocabulary)
+    body = best_form(parse_regex(pattern))
+    if body == NOTHING:
+        raise RegexError("no text matches the expression", 0, pattern)
+    return compile_grammar(Grammar((Rule("root", body),)), vocabulary)
 
 
 def compile_choice(choices: Iterable[str], vocabulary: Vocabulary) -> CompiledGrammar:

@@ -70,6 +70,8 @@ SET = np.dtype(
         ("wait_size", "i4"),  # its waiting items
         ("flags", "i4"),
         ("need", "i4"),  # units that must still have been allowed; see `mask.py`
+        ("part_first", "i4"),
+        ("part_size", "i4"),  # arena: the sets it is divided into for its mask; 0: not yet
         ("shape", "i4"),  # its shape, or -1
         ("mask", "i4"),  # its finished mask, or -1
     ]
@@ -196,13 +198,15 @@ LINK_EXPAND = FEATURES + 1
 LINK_SETTLE, LINK_STEP, LINK_COMPLETE = LINK_EXPAND + 1, LINK_EXPAND + 2, LINK_EXPAND + 3
 LINK_SHAPE_OF, LINK_RULE_SHAPE, LINK_WALK = LINK_EXPAND + 4, LINK_EXPAND + 5, LINK_EXPAND + 6
 LINK_FIND_MASK, LINK_FOLLOW, LINK_DESCRIBE = LINK_EXPAND + 7, LINK_EXPAND + 8, LINK_EXPAND + 9
-LINK_INTERN = LINK_EXPAND + 10
-HEADER_WORDS = LINK_INTERN + 1
-OFF_SHAPES, OFF_SYMBOLIC, OFF_CALLS, OFF_PIVOT, OFF_MEMO, OFF_TWINS, OFF_SHARING = 1, 2, 4, 8, 16, 32, 64
+LINK_INTERN, LINK_DIVIDE = LINK_EXPAND + 10, LINK_EXPAND + 11
+HEADER_WORDS = LINK_DIVIDE + 1
+OFF_SHAPES, OFF_SYMBOLIC, OFF_CALLS, OFF_PIVOT, OFF_MEMO, OFF_TWINS, OFF_SHARING, OFF_PARTS = (
+    1 << bit for bit in range(8)
+)
 """Bits of the FEATURES word, each switches one optimisation off: walk every set itself, not its
 shape; keep every count concrete; walk called rules with their caller; never derive a mask from
-another set's; build every mask anew; and, for the compiler, give every state itself as twin;
-never share the tables of equal rules."""
+another set's; build every mask anew; for the compiler, give every state itself as twin, and
+never share the tables of equal rules; never divide a set into parts."""
 
 
 def array_words(name: str) -> tuple[int, int]:

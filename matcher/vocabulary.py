@@ -110,6 +110,14 @@ class Vocabulary:
         self.check_id(token_id)
         return self._tokens[token_id] if token_id < len(self._tokens) else b""
 
+    def id_of(self, spelling: str) -> int | None:
+        """The lowest id that was given with exactly these bytes (as UTF-8), of any kind; None if there is none."""
+        return self._ids_by_bytes.get(spelling.encode("utf-8", "surrogatepass"))
+
+    @cached_property
+    def _ids_by_bytes(self) -> dict[bytes, int]:
+        return {token: token_id for token_id, token in reversed(list(enumerate(self._tokens))) if token}
+
     def kind(self, token_id: int) -> TokenKind:
         """The kind of an id. Raises VocabularyError out of the domain."""
         self.check_id(token_id)
