@@ -16,8 +16,8 @@ default strategy. All are given one thread.
 What persists from one grammar to the next is each engine's product: the vocabulary's own
 tables. Infernix keeps automata and masks of rules that occurred in other grammars of the
 vocabulary (XGrammar's cache does the same, but is also one of whole grammars, so it is
-cleared). No grammar is compiled twice by an engine, and each engine of Infernix has a
-vocabulary object of its own, so that layouts do not warm each other.
+cleared). No grammar is compiled twice by an engine, and variants of Infernix run in
+processes of their own, so that they do not warm each other.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from .cases import Source
 from .vocabularies import BenchVocabulary
 
-__all__ = ["ENGINES", "Engine", "Session", "one_thread"]
+__all__ = ["ENGINES", "WITHOUT", "Engine", "Session", "engine_class", "make_engine", "one_thread", "switches"]
 
 Row = NDArray[np.uint32]
 ANY_OBJECT = '{"type": "object"}'
@@ -62,6 +62,8 @@ class Engine(ABC):
     rejections: tuple[type[Exception], ...] = ()
     """What `accept` raises for an illegal token."""
     package: str
+    package_caches = False
+    """Whether engines of the package in one process would profit from each other's grammars."""
 
     @classmethod
     def version(cls) -> str:
@@ -93,6 +95,7 @@ class Infernix(Engine):
     """Ours, white space wherever JSON allows it."""
 
     package = "infernix"
+    package_caches = True
     layout = "free"
 
     def __init__(self, vocabulary: BenchVocabulary) -> None:
@@ -137,6 +140,20 @@ class InfernixView(Infernix):
 
         matcher = Matcher(compiled)
         return Session(matcher.mask_row, matcher.accept_token, matcher.can_end, row)
+
+
+class InfernixWithout(Infernix):
+    """Ours with optimisations switched off, to learn what they are worth. JSON Schemas only."""
+
+    def __init__(self, vocabulary: BenchVocabulary, features: int) -> None:
+        super().__init__(vocabulary)
+        self.features = features
+
+    def compile(self, source: Source) -> Any:
+        from infernix.matcher.compile import compile_grammar
+        from infernix.schema import schema_grammar
+
+        return compile_grammar(schema_grammar(source.text), self.vocabulary, features=self.features)
 
 
 class XGrammar(Engine):
@@ -314,3 +331,25 @@ ENGINES: dict[str, type[Engine]] = {
     "glrmask": GLRMask,
 }
 """By the name in tables and JSON files."""
+
+WITHOUT = "without "
+
+
+def switches() -> dict[str, int]:
+    """Our optimisations that can be switched off: name -> bit."""
+    from infernix.matcher import tables
+
+    prefix = "OFF_"
+    return {name.removeprefix(prefix).lower(): bit for name, bit in vars(tables).items() if name.startswith(prefix)}
+
+
+def engine_class(name: str) -> type[Engine]:
+    """The class of an engine, by its name or "without OPTIMISATION"."""
+    return InfernixWithout if name.startswith(WITHOUT) else ENGINES[name]
+
+
+def make_engine(name: str, vocabulary: BenchVocabulary) -> Engine:
+    """An engine over a vocabulary."""
+    if name.startswith(WITHOUT):
+        return InfernixWithout(vocabulary, switches()[name.removeprefix(WITHOUT)])
+    return ENGINES[name](vocabulary)

@@ -11,7 +11,7 @@ import numpy as np
 
 from .cases import Case
 from .clock import NS_PER_MS, NS_PER_US
-from .engines import ENGINES
+from .engines import engine_class
 from .summary import PERCENTILES, EngineSummary, Results, describe, geometric_mean
 from .walk import CaseResult
 
@@ -34,7 +34,8 @@ def versions(engines: Iterable[str]) -> dict[str, str]:
     """Package -> version, with Python and numba."""
     import numba
 
-    found = {ENGINES[name].package: ENGINES[name].version() for name in engines}
+    classes = [engine_class(name) for name in engines]
+    found = {engine.package: engine.version() for engine in classes}
     return found | {"python": platform.python_version(), "numpy": np.__version__, "numba": numba.__version__}
 
 
@@ -45,9 +46,7 @@ def as_json(
     engines = {}
     for summary in summaries:
         figures: dict[str, Any] = {name: describe(getattr(summary, name)) for name in FIGURES}
-        figures["total_ms"] = describe(summary.total_ms) | {
-            "geometric_mean": geometric_mean(summary.total_ms)
-        }
+        figures["total_ms"] = describe(summary.total_ms) | {"geometric_mean": geometric_mean(summary.total_ms)}
         for count in ("refused", "wrongly_refused", "wrongly_accepted", "exact", "cut", "valid", "invalid"):
             figures[count] = getattr(summary, count)
         figures["held_mib"] = round(summary.held_mib, 1)
@@ -141,16 +140,11 @@ def _ratios(engines: Mapping[str, Any]) -> str:
         return ""
     (first, ours), *others = engines.items()
     columns = [("compile_ms", "mean"), ("compile_ms", "p50"), ("compile_ms", "p99")]
-    columns += [
-        (name, column) for name in ("mask_first_us", "mask_second_us") for column in ("mean", "p50", "p99")
-    ]
+    columns += [(name, column) for name in ("mask_first_us", "mask_second_us") for column in ("mean", "p50", "p99")]
     columns += [("accept_us", "mean"), ("total_ms", "geometric_mean")]
     rows = []
     for name, figures in others:
-        values = [
-            figures[figure].get(column, np.nan) / ours[figure].get(column, np.nan)
-            for figure, column in columns
-        ]
+        values = [figures[figure].get(column, np.nan) / ours[figure].get(column, np.nan) for figure, column in columns]
         rows.append([name, *(f"{format_number(value)}x" for value in values)])
     if not rows:
         return ""
@@ -202,9 +196,7 @@ def _wrong(results: Sequence[CaseResult], cases: Mapping[str, Case], tokens: Seq
                 before = b"".join(tokens[token] for token in ids[:done])[-CONTEXT_BYTES:]
                 after = b"".join(tokens[token] for token in ids[done:])[:CONTEXT_BYTES]
                 where = f"{walk.stopped} after {done} of {walk.tokens} tokens"
-                lines.append(
-                    f"- valid text {text} of {result.case}: {where}: {_text(before)} <HERE> {_text(after)}"
-                )
+                lines.append(f"- valid text {text} of {result.case}: {where}: {_text(before)} <HERE> {_text(after)}")
         lines += [f"- accepted invalid text {place} of {result.case}" for place in result.wrongly_accepted]
     return lines
 

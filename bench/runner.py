@@ -1,50 +1,38 @@
-"""Runs engines over cases in one worker process, and survives an engine that hangs or crashes.
+"""Runs engines over cases, in turns, and survives an engine that hangs or crashes.
 
-All engines live in the one worker and take turns at each case, in an order that rotates
-from case to case, so that what the machine does meanwhile hits all of them alike. The
-worker reports before and after each turn. If a turn uses far more CPU time than it may, or
-the worker dies in it, this process records that, starts a new worker, and goes on
-with the next turn.
+The engines take turns at each case, in an order that rotates from case to case, so that
+what the machine does meanwhile hits all of them alike. Ours and the peers live in one
+process. Only variants of ours are moved to processes of their own, since each would profit
+from what another one left in caches of the package (`Plan.processes`).
+
+If a turn uses far more CPU time than it may, or the process dies in it, that is recorded,
+the process is replaced, and the run goes on with the next turn.
 """
 
 from __future__ import annotations
 
-import faulthandler
-import gc
 import multiprocessing
-import os
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from time import monotonic
 from typing import Any
 
-import numpy as np
 import psutil  # type: ignore[import-untyped]
 
-from .cases import Case, Source
-from .engines import ENGINES, one_thread
-from .vocabularies import load_vocabulary
-from .walk import CaseResult, measure
+from .cases import Case
+from .engines import engine_class
+from .walk import CaseResult
+from .worker import READY, Failure, work
 
-__all__ = ["KILL_FACTOR", "Plan", "run_plan", "warm_up_case"]
+__all__ = ["Plan", "run_plan"]
 
 KILL_FACTOR = 3
 """A turn is ended from outside when it has used so many times its limit: compiling cannot be interrupted."""
-POLL_SECONDS = 2.0
-WARM_UP_SECONDS = 300.0
-"""CPU time for making and warming the engines: kernels may have to be compiled."""
-READY = "ready"
-STDERR = 2
 STALL_FACTOR = 20
 """A turn is also ended after so many times its limit in wall time, whatever it waits for."""
-
-WARM_UP_SCHEMA = (
-    '{"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},'
-    ' "required": ["name", "age"], "additionalProperties": false}'
-)
-WARM_UP_TEXT = '{"name": "Ada", "age": 36}'
+WARM_UP_SECONDS = 300.0
+"""CPU time for making and warming the engines: kernels may have to be compiled."""
+POLL_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -64,30 +52,40 @@ class Plan:
             for engine in (*self.engines[first:], *self.engines[:first]):
                 yield case, engine
 
-
-def warm_up_case(encode: Callable[[str], list[int]]) -> Case:
-    """The tiny schema that every engine sees before it is measured."""
-    return Case("warm-up", Source("schema", WARM_UP_SCHEMA), [encode(WARM_UP_TEXT)])
+    def processes(self) -> list[list[str]]:
+        """Which engines share a process: all, but of those with package-wide caches only one."""
+        shared: list[str] = []
+        alone: list[list[str]] = []
+        packages = set()
+        for name in self.engines:
+            engine = engine_class(name)
+            if engine.package_caches and engine.package in packages:
+                alone.append([name])
+            else:
+                shared.append(name)
+            packages.add(engine.package)
+        return [shared, *alone]
 
 
 def run_plan(plan: Plan, progress: Callable[[str], None]) -> Iterator[CaseResult]:
     """Yield one result for each turn of the plan. Raises RuntimeError if the engines cannot be started."""
-    turns = list(plan.turns())
-    done = 0
-    while done < len(turns):
-        worker = _Worker(plan, done)
-        try:
-            worker.await_ready()
-            progress("the engines are warm")
-            while done < len(turns):
-                yield worker.receive(plan.limit_s)
-                done += 1
-        except _WorkerLost as lost:
-            case, engine = turns[done]
-            progress(f"{engine} on {case.id}: {lost}")
-            yield CaseResult(engine, case.id, status="killed", message=str(lost))
-            done += 1
-        finally:
+    workers: list[_Worker] = []
+    try:
+        for engines in plan.processes():
+            workers.append(_Worker(engines, plan.vocabulary))
+        by_engine = {name: worker for worker in workers for name in worker.engines}
+        progress("the engines are warm")
+        for case, engine in plan.turns():
+            worker = by_engine[engine]
+            try:
+                result = worker.turn(case, engine, plan.limit_s)
+            except _WorkerLost as lost:
+                progress(f"{engine} on {case.id}: {lost}")
+                result = CaseResult(engine, case.id, status="killed", message=str(lost))
+                worker.start()
+            yield result
+    finally:
+        for worker in workers:
             worker.close()
 
 
@@ -96,39 +94,53 @@ class _WorkerLost(Exception):
 
 
 class _Worker:
-    """The measuring process and the pipe from it."""
+    """A measuring process and the pipe to it."""
 
-    def __init__(self, plan: Plan, done: int) -> None:
+    def __init__(self, engines: list[str], vocabulary: str) -> None:
+        self.engines = engines
+        self.vocabulary = vocabulary
+        self.process: Any = None
+        self.start()
+
+    def start(self) -> None:
+        """Start the process, after ending an earlier one, and wait until its engines are warm."""
+        self.close()
         context = multiprocessing.get_context("spawn")
-        self.receiver, sender = context.Pipe(duplex=False)
-        self.process = context.Process(target=_work, args=(plan, done, sender), daemon=True)
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=work, args=(self.engines, self.vocabulary, theirs), daemon=True)
         self.process.start()
-        sender.close()
+        theirs.close()
         self.watched = psutil.Process(self.process.pid)
-
-    def await_ready(self) -> None:
-        """Wait until the engines are warm."""
         try:
             message = self.receive(WARM_UP_SECONDS)
         except _WorkerLost as lost:
-            message = str(lost)
+            message = lost
         if message != READY:
             raise RuntimeError(f"the measuring process could not start: {message}")
+
+    def turn(self, case: Case, engine: str, limit_s: float) -> CaseResult:
+        """Let one engine take its turn. Raises _WorkerLost."""
+        try:
+            self.pipe.send((case, engine, limit_s))
+        except OSError:
+            raise _WorkerLost("the process is gone") from None
+        result: CaseResult = self.receive(limit_s)
+        return result
 
     def receive(self, limit_s: float) -> Any:
         """The next message. Raises _WorkerLost if the worker ended or took too long over it."""
         started = monotonic()
         cpu = self.cpu_seconds()
-        while not self.receiver.poll(POLL_SECONDS):
+        while not self.pipe.poll(POLL_SECONDS):
             used = self.cpu_seconds() - cpu
             if used > KILL_FACTOR * limit_s or monotonic() - started > STALL_FACTOR * limit_s:
                 raise _WorkerLost(f"ended after {used:.0f} s of CPU time")
         try:
-            message = self.receiver.recv()
-        except EOFError:
+            message = self.pipe.recv()
+        except (EOFError, ConnectionError):
             self.process.join()
             raise _WorkerLost(f"the process died with exit code {self.process.exitcode}") from None
-        if isinstance(message, _Failure):
+        if isinstance(message, Failure):
             raise RuntimeError(f"the measuring process failed:\n{message.traceback}")
         return message
 
@@ -141,50 +153,8 @@ class _Worker:
         return float(times.user + times.system)
 
     def close(self) -> None:
-        """End the worker, whatever it does."""
-        self.process.kill()
-        self.process.join()
-        self.receiver.close()
-
-
-@dataclass(frozen=True)
-class _Failure:
-    """The worker's last message if the benchmark itself is at fault."""
-
-    traceback: str
-
-
-def _work(plan: Plan, done: int, sender: Connection) -> None:
-    """The worker's main function; an exception becomes the last message."""
-    one_thread()
-    gc.disable()
-    _silence()
-    try:
-        _take_turns(plan, done, sender)
-    except Exception:
-        sender.send(_Failure(traceback.format_exc()))
-    sender.close()
-
-
-def _silence() -> None:
-    """Drop what engines print about grammars from their own code, but not where one crashes."""
-    faulthandler.enable(os.fdopen(os.dup(STDERR), "w"))
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, STDERR)
-
-
-def _take_turns(plan: Plan, done: int, sender: Connection) -> None:
-    """Make and warm the engines, then take the turns from `done` on."""
-    vocabulary = load_vocabulary(plan.vocabulary)
-    row = np.zeros((vocabulary.size + 31) // 32, dtype=np.uint32)
-    engines = {name: ENGINES[name](vocabulary) for name in plan.engines}
-    warm_up = warm_up_case(vocabulary.encode)
-    for name, engine in engines.items():
-        result = measure(name, engine, warm_up, row, float("inf"))
-        if result.status != "compiled" or result.valid[0].stopped:
-            raise RuntimeError(f"{name} fails at the warm-up: {result}")
-    gc.freeze()
-    sender.send(READY)
-    for i, (case, name) in enumerate(plan.turns()):
-        if i >= done:
-            sender.send(measure(name, engines[name], case, row, plan.limit_s))
+        """End the process, whatever it does."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+            self.pipe.close()

@@ -18,8 +18,8 @@ from typing import Any
 
 from .cases import CHECKOUT
 from .report import format_table
-from .runner import WARM_UP_SCHEMA
 from .vocabularies import VOCABULARIES, load_vocabulary
+from .worker import WARM_UP_SCHEMA
 
 LATER_PROCESSES = 3
 PHASES = {

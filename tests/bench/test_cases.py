@@ -93,3 +93,12 @@ def test_engines_take_turns_in_rotating_order():
 def test_greedy_tokens_are_the_longest():
     greedy = GreedyEncoder({b"a": 0, b"b": 1, b"ab": 2, b"abc": 3, b"c": 4})
     assert greedy("ababcc") == [2, 3, 4]
+
+
+def test_variants_of_ours_have_processes_of_their_own():
+    plan = Plan(("infernix", "infernix-spaced", "xgrammar", "xgrammar-dynamic", "infernix-view"), "none", [], 1.0)
+    assert plan.processes() == [
+        ["infernix", "xgrammar", "xgrammar-dynamic"],
+        ["infernix-spaced"],
+        ["infernix-view"],
+    ]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from bench.cases import Case, Source
 from bench.engines import Engine, Infernix, Session
-from bench.runner import warm_up_case
 from bench.vocabularies import BenchVocabulary
 from bench.walk import CUT, NOT_ACCEPTED, NOT_AT_END, NOT_IN_MASK, measure
+from bench.worker import warm_up_case
 
 SOURCE = Source("gbnf", "ab*")
 
@@ -111,9 +111,7 @@ def test_a_text_is_cut_when_the_time_is_used_up():
 
 def letters() -> BenchVocabulary:
     ordinary = {bytes([byte]): byte for byte in range(256)}
-    return BenchVocabulary(
-        "bytes", ordinary, {"<eos>": 256}, (256,), 257, None, lambda text: list(text.encode())
-    )
+    return BenchVocabulary("bytes", ordinary, {"<eos>": 256}, (256,), 257, None, lambda text: list(text.encode()))
 
 
 def test_our_engine_walks_the_warm_up_schema():
