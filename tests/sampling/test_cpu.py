@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from infernix.sampling import api
+from infernix.sampling.jit import PLAIN
 
 from .cases import SampleCase, adversarial, batch_of, check_accept, check_sample, round_of
 
@@ -23,6 +24,7 @@ def test_adversarial(case: SampleCase):
     check_sample(api.sample, case)
 
 
+@pytest.mark.skipif(PLAIN, reason="too large for uncompiled Python")
 @pytest.mark.parametrize("vocab_size", [49_152, 248_077])
 def test_large_vocabularies(vocab_size):
     random = np.random.default_rng(vocab_size)

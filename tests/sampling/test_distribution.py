@@ -7,11 +7,12 @@ import pytest
 
 from infernix import sampling
 from infernix.sampling import Proposals, SamplingParams, contract
+from infernix.sampling.jit import PLAIN
 from infernix.sampling.layout import Flag
 
 from .cases import pack, proposal
 
-N = 16_384
+N = 512 if PLAIN else 16_384  # draws; uncompiled Python is a thousand times slower
 SIZE = 64
 
 

@@ -107,6 +107,7 @@ def test_a_draft_of_probability_zero_is_rejected_at_u_zero(sparse):
     assert not steps.accepts(0.0, 0.0, 0.0)
     assert not steps.accepts(0.0, 1.0, 0.0)
     assert steps.accepts(0.5, 1.0, 0.0)
+    assert not steps.accepts(0.5, 1.0, 0.5)  # u < p, not u <= p
 
 
 def test_a_nan_draft_distribution_is_flagged_not_sampled():
