@@ -379,7 +379,7 @@ def strongly_connected(rules: list[RuleAutomaton]) -> list[list[int]]:
             if work and low[rule] < low[work[-1][0]]:
                 low[work[-1][0]] = low[rule]
             if low[rule] == index[rule]:
-                component = []
+                component: list[int] = []
                 while not component or component[-1] != rule:
                     component.append(open_rules.pop())
                 is_open.difference_update(component)

@@ -11,10 +11,8 @@ units, so that a context with its bounds takes a slice.
 
 from __future__ import annotations
 
-import numpy as np
-
 from .earley import Heap
-from .jit import kernel
+from .jit import int64, kernel
 from .tables import (
     FULL,
     N_ARENA,
@@ -50,8 +48,8 @@ def store_groups(h: Heap, shape: int, n_exits: int) -> int:
     most_hole = -1
     most_units = 0
     for x in range(n_exits):
-        most_hole = max(most_hole, np.int64(exits(h)[x, 1]))
-        most_units = max(most_units, np.int64(exits(h)[x, 3]))
+        most_hole = max(most_hole, int64(exits(h)[x, 1]))
+        most_units = max(most_units, int64(exits(h)[x, 3]))
     first = head(h)[N_GROUPS]
     for hole in range(most_hole + 1):
         for counted in range(2):

@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from .jit import entry, kernel, linked, words_at
+from .jit import entry, int64, kernel, linked, words_at
 from .tables import (
     AGENDA_SIZE,
     BOTTOM,
@@ -108,8 +108,8 @@ def mix(value: int) -> int:
 @kernel
 def item_hash(state: int, goal: int, origin: int, count: int) -> int:
     """A hash of an item, below 2^31. No factor can overflow: fields are below 2^31."""
-    low = np.int64(state) * 31 + np.int64(goal) * 1013
-    high = np.int64(origin + 64) * 8191 + np.int64(count) * 131071
+    low = int64(state) * 31 + int64(goal) * 1013
+    high = int64(origin + 64) * 8191 + int64(count) * 131071
     return mix(mix(low & 0x3FFFFFFFFFFFFFF) + (high & 0x3FFFFFFFFFFFFFF))
 
 
@@ -423,7 +423,7 @@ def intern(h: Heap) -> int:
     size = keep_items(h)
     if size == 0:
         return DEAD
-    digest = np.int64(size)
+    digest = int64(size)
     for i in range(size):
         item = todo[i, STEP]
         digest = mix(digest * 31 + item_hash(item["state"], item["goal"], item["origin"], item["count"]))
@@ -509,13 +509,13 @@ def settle(h: Heap) -> int:
 def origin_need(h: Heap, goal: int, origin: int) -> int:
     """The least need of the items of closure(origin) that wait for `goal`; 0 if none is symbolic."""
     if origin < FIRST_SET or not sets(h)[origin]["flags"] & HAS_SYMBOLIC:
-        return np.int64(0)
+        return int64(0)
     record = sets(h)[origin]
-    least = np.int64(SYMBOLIC)
+    least = int64(SYMBOLIC)
     for w in range(record["wait_first"], record["wait_first"] + record["wait_size"]):
         wait = waits(h)[w]
         if wait["rule"] == goal:
-            least = min(least, np.int64(wait["need"]))
+            least = min(least, int64(wait["need"]))
     return least
 
 
@@ -523,7 +523,7 @@ def origin_need(h: Heap, goal: int, origin: int) -> int:
 def wait_need(h: Heap, goal: int, origin: int, count: int) -> int:
     """How many units must have been allowed for a waiting item: with a symbolic count, it has begun one."""
     if count >= SYMBOLIC:
-        return np.int64(count) - SYMBOLIC + 1
+        return int64(count) - SYMBOLIC + 1
     return origin_need(h, goal, origin)
 
 
@@ -535,7 +535,7 @@ def item_need(h: Heap, state: int, goal: int, origin: int, count: int) -> int:
     A frame that a symbolic frame waits for is alive as long as the latter is.
     """
     if count >= SYMBOLIC and (state == EXIT or states(h)[state]["flags"] & LOOP):
-        return np.int64(count) - SYMBOLIC
+        return int64(count) - SYMBOLIC
     return wait_need(h, goal, origin, count)
 
 
@@ -570,7 +570,7 @@ def settle_needs(h: Heap, number: int) -> None:
 def units_needed(h: Heap, number: int) -> int:
     """The least need of the items of a set: its texts are possible if so many units are allowed."""
     record = sets(h)[number]
-    least = np.int64(SYMBOLIC)
+    least = int64(SYMBOLIC)
     for i in range(record["first"], record["first"] + record["size"]):
         item = items(h)[i]
         least = min(least, item_need(h, item["state"], item["goal"], item["origin"], item["count"]))
@@ -654,7 +654,7 @@ def complete(h: Heap, origin: int, goal: int) -> int:
         return DEAD
     memo = completions(h)
     limit = len(memo) - 1
-    slot = mix(np.int64(origin) * 65599 + goal) & limit
+    slot = mix(int64(origin) * 65599 + goal) & limit
     while memo[slot, 0] != 0:
         if memo[slot, 0] == origin and memo[slot, 1] == goal:
             return int(memo[slot, 2])

@@ -43,12 +43,16 @@ __all__ = [
     "array_view",
     "cache_folder",
     "entry",
+    "int64",
     "kernel",
     "link",
     "linked",
     "open_arrays",
     "words_at",
 ]
+
+int64: Any = np.int64
+"""Widens a field of an array before arithmetic; a name of its own, since type checkers know better than numba."""
 
 JIT = not numba.config.DISABLE_JIT
 """False when kernels run as plain Python (`NUMBA_DISABLE_JIT=1`)."""

@@ -23,7 +23,7 @@ import numpy as np
 
 from .branch import expand_branch, take
 from .earley import Heap, complete, expand, mix, step
-from .jit import entry, kernel, linked, words_at
+from .jit import entry, int64, kernel, linked, words_at
 from .shape import (
     NO_COUNTER,
     NO_PIVOT,
@@ -108,10 +108,10 @@ def write_key(h: Heap, value: int) -> None:
 def units_left(h: Heap, counter: int, done: int) -> tuple[int, int]:
     """How many units more a counter must count at least and may count at most, with `done` done."""
     if counter < 0:
-        return np.int64(0), np.int64(ALL_UNITS)
+        return int64(0), int64(ALL_UNITS)
     bounds = counters(h)[counter]
-    least = max(np.int64(0), bounds["minimum"] - done)
-    most = np.int64(ALL_UNITS)
+    least = max(int64(0), bounds["minimum"] - done)
+    most = int64(ALL_UNITS)
     if bounds["maximum"] >= 0:
         most = bounds["maximum"] - done
     return least, most
@@ -148,7 +148,7 @@ def describe(h: Heap, number: int) -> int:
 def part_units(h: Heap, part: int, shape: int) -> tuple[int, int]:
     """How many units more a part must and may count, if its shape is symbolic."""
     if not shapes(h)[shape]["symbolic"]:
-        return np.int64(0), np.int64(ALL_UNITS)
+        return int64(0), int64(ALL_UNITS)
     counter = symbolic_counter(h, part)
     return units_left(h, counter, least_count(h, part, counter))
 
@@ -156,7 +156,7 @@ def part_units(h: Heap, part: int, shape: int) -> tuple[int, int]:
 @kernel
 def describe_components(h: Heap, part: int) -> int:
     """Describe the shape of a part and those of the rules it calls. Returns 0, FULL or NO_ROW."""
-    shape = np.int64(sets(h)[part]["shape"])
+    shape = int64(sets(h)[part]["shape"])
     record = shapes(h)[shape]
     _, most = part_units(h, part, shape)
     write_key(h, shape)
@@ -180,13 +180,13 @@ def pivot_mask(h: Heap, part: int, shape: int) -> int:
     pivot = shapes(h)[shape]["pivot"]
     if pivot == NO_PIVOT:
         return NO_MASK
-    return np.int64(sets(h)[step(h, part, pivot)]["mask"])
+    return int64(sets(h)[step(h, part, pivot)]["mask"])
 
 
 @kernel
 def describe_exits(h: Heap, part: int) -> int:
     """Describe what is alive below the exits of a part and of the rules it calls. Returns 0 or FULL."""
-    shape = np.int64(sets(h)[part]["shape"])
+    shape = int64(sets(h)[part]["shape"])
     record = shapes(h)[shape]
     least, most = part_units(h, part, shape)
     used = list_holes(h, part)
@@ -197,7 +197,7 @@ def describe_exits(h: Heap, part: int) -> int:
             if leave(h, group, origin, goal, least, most) == FULL:
                 return FULL
     for c in range(record["call_size"]):
-        rule = np.int64(arena(h)[record["call_first"] + c])
+        rule = int64(arena(h)[record["call_first"] + c])
         called = rule_shape(h, rule)
         least, most = units_left(h, rule_counter(h, rule, called), 0)
         exits_of = shapes(h)[called]
@@ -210,15 +210,15 @@ def describe_exits(h: Heap, part: int) -> int:
 @kernel
 def rule_counter(h: Heap, rule: int, shape: int) -> int:
     """The counter of a called rule, if its shape is symbolic, or NO_COUNTER."""
-    return np.int64(states(h)[rules(h)[rule]]["counter"]) if shapes(h)[shape]["symbolic"] else np.int64(NO_COUNTER)
+    return int64(states(h)[rules(h)[rule]]["counter"]) if shapes(h)[shape]["symbolic"] else int64(NO_COUNTER)
 
 
 @kernel
 def leave(h: Heap, group: Any, origin: int, goal: int, least: int, most: int) -> int:
     """Describe what is alive below a group's exits once `goal` is completed for `origin`. Returns 0 or FULL."""
-    branch = np.int64(group["branch"])
+    branch = int64(group["branch"])
     if not group["counted"]:
-        least, most = np.int64(0), np.int64(ALL_UNITS)
+        least, most = int64(0), int64(ALL_UNITS)
     after = complete(h, origin, goal)
     if after == FULL:
         return FULL
@@ -226,7 +226,7 @@ def leave(h: Heap, group: Any, origin: int, goal: int, least: int, most: int) ->
         return 0
     memo = follows(h)
     limit = len(memo) - 1
-    slot = mix(np.int64(branch) * 65599 + after) & limit
+    slot = mix(int64(branch) * 65599 + after) & limit
     while memo[slot, 0] != 0:
         if memo[slot, 0] == branch + 1 and memo[slot, 1] == after:
             for i in range(memo[slot, 2], memo[slot, 2] + memo[slot, 3]):
@@ -275,7 +275,7 @@ def follow(h: Heap, branch: int, number: int) -> int:
         first = branches(h)[branch]["child_first"]
         for c in range(branches(h)[branch]["child_size"]):
             byte = arena(h)[first + 2 * c]
-            after = np.int64(moves(h)[before, byte])
+            after = int64(moves(h)[before, byte])
             if after == UNKNOWN:
                 after = step(h, before, byte)
                 if after == FULL:
@@ -295,8 +295,8 @@ def describe_branch(h: Heap, number: int, least: int, most: int) -> None:
     """Add to the description the tokens of an alive branch whose units lie in [least, most]."""
     branch = branches(h)[number]
     words = arena(h)
-    first = np.int64(0)
-    end = np.int64(branch["token_size"])
+    first = int64(0)
+    end = int64(branch["token_size"])
     while first < end and words[branch["token_first"] + 2 * first + 1] < least:
         first += 1
     while first < end and words[branch["token_first"] + 2 * end - 1] > most:
@@ -315,11 +315,11 @@ def mask_of(h: Heap, number: int) -> int:
     """The finished mask of a set. FULL or NO_ROW without room."""
     record = sets(h)[number]
     if record["mask"] >= 0 and not head(h)[FEATURES] & OFF_MEMO:
-        return np.int64(record["mask"])
+        return int64(record["mask"])
     if divide(h, number) == FULL:
         return FULL
     for p in range(record["part_first"], record["part_first"] + record["part_size"]):
-        part = np.int64(arena(h)[p])
+        part = int64(arena(h)[p])
         shape = shape_of(h, part)
         if shape < 0:
             return shape
@@ -349,7 +349,7 @@ def described_mask(h: Heap, number: int) -> int:
 def plain_mask(h: Heap, number: int) -> int:
     """The mask of a pivot: one item, whose shape has no pivot. FULL or NO_ROW without room."""
     if sets(h)[number]["mask"] >= 0:
-        return np.int64(sets(h)[number]["mask"])
+        return int64(sets(h)[number]["mask"])
     if divide(h, number) == FULL:
         return FULL
     shape = shape_of(h, number)
@@ -362,7 +362,7 @@ def plain_mask(h: Heap, number: int) -> int:
 def find_mask(h: Heap) -> int:
     """The mask that `key` describes: a stored one, or a new one. FULL or NO_ROW without room."""
     size = head(h)[KEY_SIZE]
-    digest = np.int64(size)
+    digest = int64(size)
     for i in range(size):
         digest = mix(digest * 31 + key(h)[i] + 1)
     index = mask_index(h)
@@ -370,7 +370,7 @@ def find_mask(h: Heap) -> int:
     slot = digest & limit
     while index[slot] != 0:
         if has_key(h, index[slot] - 1, digest):
-            return np.int64(index[slot] - 1)
+            return int64(index[slot] - 1)
         slot = (slot + 1) & limit
     if head(h)[N_ROWS] >= head(h)[MAX_ROWS]:
         return NO_ROW
@@ -411,8 +411,8 @@ def base_count(h: Heap, shape: int, budget: int) -> int:
     """How many tokens of a shape's base, sorted by need, a budget allows."""
     record = shapes(h)[shape]
     if budget == NO_BUDGET:
-        return np.int64(record["base_size"])
-    return np.int64(arena(h)[record["need_first"] + budget])
+        return int64(record["base_size"])
+    return int64(arena(h)[record["need_first"] + budget])
 
 
 @kernel
@@ -424,7 +424,7 @@ def is_listed_base(h: Heap, shape: int, budget: int) -> bool:
 @kernel
 def first_triple(h: Heap) -> int:
     """Where the alive branches begin in `key`."""
-    return FIRST_COMPONENT + TRIPLE * np.int64(key(h)[COMPONENTS_WORD])
+    return FIRST_COMPONENT + TRIPLE * int64(key(h)[COMPONENTS_WORD])
 
 
 @kernel
@@ -459,7 +459,7 @@ def add_base(h: Heap, shape: int, budget: int, row: np.ndarray) -> None:
         add_words(row, words_at(rows(h)[record["base_row"]], head(h)[WORDS]))
         return
     allowed = base_count(h, shape, budget)
-    first = np.int64(record["base_first"])
+    first = int64(record["base_first"])
     if record["base_row"] < 0 or 2 * allowed < record["base_size"]:
         for t in range(first, first + allowed):
             set_bit(row, arena(h)[t])
@@ -541,7 +541,7 @@ def build_sparse(h: Heap, mask: int) -> int:
 @kernel
 def move_word(h: Heap, first: int, size: int, word: int) -> int:
     """Move a word of the scratch row, if it is not zero, to the list at `first`. Returns the list's size."""
-    value = np.int64(bits(h)[word])
+    value = int64(bits(h)[word])
     if value == 0:
         return size
     bits(h)[word] = 0
@@ -559,7 +559,7 @@ def write_mask(h: Heap, mask: int, out: Any) -> None:
         return
     clear_words(out)
     for i in range(record["first"], record["first"] + 2 * record["size"], 2):
-        out[arena(h)[i]] = np.uint32(np.int64(arena(h)[i + 1]) & 0xFFFFFFFF)
+        out[arena(h)[i]] = np.uint32(int64(arena(h)[i + 1]) & 0xFFFFFFFF)
 
 
 @entry

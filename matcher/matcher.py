@@ -132,7 +132,7 @@ class Matcher:
 
     def allowed_token_ids(self) -> list[int]:
         """The ids that may come next, ascending. For debugging: masks are faster."""
-        return unpack(self.mask_row(), self._size).tolist()
+        return [int(token) for token in unpack(self.mask_row(), self._size)]
 
     # --- progress
 

@@ -47,7 +47,7 @@ from .earley import (
     settle,
     step,
 )
-from .jit import kernel, linked, words_at
+from .jit import int64, kernel, linked, words_at
 from .tables import (
     BOTTOM,
     DEAD,
@@ -126,9 +126,9 @@ def symbolic_counter(h: Heap, number: int) -> int:
     record = sets(h)[number]
     if head(h)[FEATURES] & (OFF_SHAPES | OFF_SYMBOLIC) or record["flags"] & HAS_TOKENS:
         return NO_COUNTER
-    counter = np.int64(NO_COUNTER)
-    least = np.int64(SYMBOLIC)
-    most = np.int64(0)
+    counter = int64(NO_COUNTER)
+    least = int64(SYMBOLIC)
+    most = int64(0)
     for i in range(record["first"], record["first"] + record["size"]):
         item = items(h)[i]
         own = states(h)[item["state"]]["counter"]
@@ -136,9 +136,9 @@ def symbolic_counter(h: Heap, number: int) -> int:
             continue
         if counter >= 0 and own != counter:
             return NO_COUNTER
-        counter = np.int64(own)
-        least = min(least, np.int64(item["count"]))
-        most = max(most, np.int64(item["count"]))
+        counter = int64(own)
+        least = min(least, int64(item["count"]))
+        most = max(most, int64(item["count"]))
     if counter < 0 or most - least > MAX_SPREAD:
         return NO_COUNTER
     bounds = counters(h)[counter]
@@ -151,11 +151,11 @@ def symbolic_counter(h: Heap, number: int) -> int:
 def least_count(h: Heap, number: int, counter: int) -> int:
     """The least count of the items of a set that count `counter`."""
     record = sets(h)[number]
-    least = np.int64(SYMBOLIC)
+    least = int64(SYMBOLIC)
     for i in range(record["first"], record["first"] + record["size"]):
         item = items(h)[i]
         if states(h)[item["state"]]["counter"] == counter:
-            least = min(least, np.int64(item["count"]))
+            least = min(least, int64(item["count"]))
     return least
 
 
@@ -195,7 +195,7 @@ def abstract(h: Heap, number: int, counter: int) -> int:
     if head(h)[FEATURES] & OFF_SHAPES:
         return number
     used = list_holes(h, number)
-    base = least_count(h, number, counter) if counter >= 0 else np.int64(0)
+    base = least_count(h, number, counter) if counter >= 0 else int64(0)
     begin(h, STEP)
     record = sets(h)[number]
     for i in range(record["first"], record["first"] + record["size"]):
@@ -286,7 +286,7 @@ def shape_of(h: Heap, number: int) -> int:
     """The shape of a set, walked if it is new. FULL or NO_ROW without room."""
     record = sets(h)[number]
     if record["shape"] >= 0:
-        return np.int64(record["shape"])
+        return int64(record["shape"])
     if expand(h, number) == FULL:
         return FULL
     counter = symbolic_counter(h, number)
@@ -316,7 +316,7 @@ def rule_shape(h: Heap, rule: int) -> int:
     """The shape of the beginning of a rule; its only hole is whoever calls it. FULL or NO_ROW without room."""
     memo = rule_shapes(h)
     if memo[rule] > 0:
-        return np.int64(memo[rule] - 1)
+        return int64(memo[rule] - 1)
     start = rules(h)[rule]
     counted = 1 if states(h)[start]["flags"] & LOOP and not head(h)[FEATURES] & OFF_SYMBOLIC else 0
     image = beginning(h, start, counted)
@@ -336,7 +336,7 @@ def rule_shape(h: Heap, rule: int) -> int:
 @kernel
 def shape_of_image(h: Heap, image: int, symbolic: int) -> int:
     """The shape of an abstract set, walked if it is new. FULL or NO_ROW without room."""
-    known = np.int64(sets(h)[image]["shape"])
+    known = int64(sets(h)[image]["shape"])
     if known >= 0 and shapes(h)[known]["set"] == image:
         return known
     shape = walk_shape(h, image, symbolic)
@@ -374,7 +374,7 @@ def list_calls(h: Heap, shape: int, image: int) -> int:
     listed = arena(h)
     size = 0
     for w in range(source["wait_first"], source["wait_first"] + source["wait_size"]):
-        rule = np.int64(waits(h)[w]["rule"])
+        rule = int64(waits(h)[w]["rule"])
         if is_listed(h, rule, first, size):
             continue
         after = complete(h, image, rule)
@@ -510,10 +510,10 @@ def scan_trie(h: Heap, shape: int, image: int, pivot: int) -> tuple[int, int, in
         if depth[node] == 1:
             after = first_step(h, shape, image, byte[node])
         elif before != DEAD:
-            after = np.int64(row[before, byte[node]])
+            after = int64(row[before, byte[node]])
             if after == UNKNOWN:
                 after = step(h, before, byte[node])
-        other = np.int64(at[depth[node] - 1, 1])
+        other = int64(at[depth[node] - 1, 1])
         if other != DEAD:
             other = step(h, other, byte[node])
         if after == FULL or other == FULL:
@@ -587,9 +587,9 @@ def store_base(h: Heap, shape: int, n_found: int) -> int:
     """Store the tokens found by the walk, and those of token edges, as the shape's base. Returns 0 or FULL."""
     record = shapes(h)[shape]
     has_tokens = sets(h)[record["set"]]["flags"] & HAS_TOKENS
-    most = np.int64(0)
+    most = int64(0)
     for i in range(n_found):
-        most = max(most, np.int64(found(h)[i, 1]))
+        most = max(most, int64(found(h)[i, 1]))
     record["max_need"] = most
     record["base_row"] = -1
     record["base_size"] = 0
@@ -643,7 +643,7 @@ def set_bit(row: np.ndarray, token: int) -> None:
 def sort_by_need(h: Heap, shape: int, n_found: int) -> int:
     """Store the found tokens in the arena by ascending need, and how many need at most u. Returns 0 or FULL."""
     record = shapes(h)[shape]
-    levels = np.int64(record["max_need"]) + 1
+    levels = int64(record["max_need"]) + 1
     need_first = take(h, levels)
     base_first = take(h, n_found)
     if need_first == FULL or base_first == FULL:

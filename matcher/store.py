@@ -227,7 +227,7 @@ class Store:
         self.size = vocabulary.size
         self.vocabulary = weakref.ref(vocabulary)
         trie = vocabulary.trie
-        self.fixed = {
+        self.fixed: dict[str, NDArray[Any]] = {
             "trie_byte": trie.byte,
             "trie_depth": trie.depth,
             "trie_end": trie.subtree_end,
@@ -243,7 +243,7 @@ class Store:
 
     def new_heap(self, old: Heap | None) -> Heap:
         """A fresh heap; with `old`, its shapes are carried over."""
-        parts = self.tables.arrays | self.fixed
+        parts: dict[str, NDArray[Any]] = self.tables.arrays | self.fixed
         heap = Heap(parts, self.masks, self.set_limit)
         heap.header[tables.FEATURES] = self.features
         heap.header[tables.WORDS] = self.words

@@ -214,7 +214,7 @@ def array_words(name: str) -> tuple[int, int]:
     return 2 * _SLOT[name], 2 * _SLOT[name] + 1
 
 
-def _view(name: str) -> Callable[[np.ndarray], Any]:
+def _view(name: str) -> Callable[[int], Any]:
     dtype, columns = ARRAYS[name]
     return array_view(_SLOT[name], dtype, columns)
 
