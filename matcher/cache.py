@@ -52,9 +52,16 @@ class _Entry:
         """The grammar, or the failure raised anew."""
         if self.grammar is None:
             assert self.failure is not None
-            # A fresh traceback for each caller: one exception object must not collect them all.
-            raise self.failure.with_traceback(None)
+            raise _copy_of(self.failure)
         return self.grammar
+
+
+def _copy_of(failure: BaseException) -> BaseException:
+    """The same failure without a traceback: one object must not collect those of all who meet it."""
+    copy = type(failure).__new__(type(failure))
+    copy.args = failure.args
+    vars(copy).update(vars(failure))
+    return copy
 
 
 class CompileCache:
@@ -88,13 +95,14 @@ class CompileCache:
         return entry.result(), outcome
 
     def _build(self, key: Hashable, entry: _Entry, build: Callable[[], CompiledGrammar]) -> None:
+        grammar: CompiledGrammar | None = None
+        nbytes = FAILURE_BYTES
         try:
             with self._cold:
-                entry.grammar = build()
-            entry.nbytes = entry.grammar.nbytes
+                grammar = build()
+            nbytes = grammar.nbytes
         except RequestError as failure:
-            entry.failure = failure
-            entry.nbytes = FAILURE_BYTES
+            entry.failure = _copy_of(failure)
         except BaseException as failure:
             entry.failure = failure
             with self._lock:
@@ -102,7 +110,8 @@ class CompileCache:
             entry.done.set()
             raise
         with self._lock:
-            self._nbytes += entry.nbytes
+            entry.grammar, entry.nbytes = grammar, nbytes
+            self._nbytes += nbytes
             self._evict()
         entry.done.set()
 

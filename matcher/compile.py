@@ -26,7 +26,7 @@ from . import tables
 from .automaton import END, LITERAL, START, Automata, RuleAutomaton, build_automata
 from .bitmask import pack
 from .earley import first_set
-from .store import Heap, StandardRule, Store
+from .store import MAX_TOKEN_SETS, Heap, StandardRule, Store
 from .tables import BYTE, CALL, EPSILON, FALLBACK, FINAL, LOOP, UNIT_END
 from .vocabulary import TokenKind, Vocabulary
 
@@ -103,12 +103,15 @@ def compile_grammar(
     """
     store = store_of(vocabulary, features)
     while True:
+        linker = Linker(store, vocabulary, grammar, allow_control)
+        try:
+            automata = build_automata(grammar, linker.token_set, linker.linked, monotonic() + seconds)
+        except TablesFull:
+            store = replace_store(vocabulary, store, 0, 0)
+            continue
+        if not automata.productive:
+            raise GrammarError("the grammar's language is empty: the root rule can never be completed")
         with store.lock:
-            deadline = monotonic() + seconds
-            linker = Linker(store, vocabulary, grammar, allow_control)
-            automata = build_automata(grammar, linker.token_set, linker.linked, deadline)
-            if not automata.productive:
-                raise GrammarError("the grammar's language is empty: the root rule can never be completed")
             if linker.link(automata):
                 root = linker.numbers[0]
                 return CompiledGrammar(
@@ -138,6 +141,10 @@ def reached_from(name: str, by_name: dict[str, Rule]) -> list[str]:
     return found
 
 
+class TablesFull(Exception):
+    """The tables of a store have no room for this grammar; a new store will."""
+
+
 class Linker:
     """Lays the automata of one grammar out as table rows, sharing what is there already."""
 
@@ -150,9 +157,10 @@ class Linker:
         self.vocabulary = vocabulary
         self.numbers: dict[int, int] = {}
         """Rule of this grammar -> rule number in the tables."""
-        self.first_state = self.tables.used["states"]
-        self.first_rule = self.tables.used["rules"]
-        self.first_edge = self.tables.used["edges"]
+        self.lock = store.lock
+        self.token_sets: set[TokenSet] = set()
+        # Where the new rows will begin; `link` knows, when it holds the lock.
+        self.first_state = self.first_rule = self.first_edge = 0
         self.states: list[tuple[int, int, int, int, int]] = []
         self.edges: list[tuple[int, int, int, int]] = []
         self.starts: list[int] = []
@@ -163,18 +171,22 @@ class Linker:
         """The number of a token set, None if it is empty. Raises GrammarError for a token that may not be named."""
         if any(map(self.vocabulary.why_not_ordinary, terminal.ids)):
             check_token_sets(self.grammar, self.vocabulary, self.allow_control)  # knows the place
-        known = self.tables.token_rows.get(terminal)
-        if known is None:
-            if not self.tables.has_room(token_sets=1):
-                raise LimitError("too many different token sets")
-            row = pack(terminal.ids, self.vocabulary.size)
-            if terminal.exclude:
-                row = self.vocabulary.ordinary_mask() & ~row
-            if not row.any():
-                return None
-            known = (self.tables.used["token_sets"], row)
-            self.tables.append("token_sets", np.array([row.ctypes.data], dtype=np.int64))
-            self.tables.token_rows[terminal] = known
+        self.token_sets.add(terminal)
+        if len(self.token_sets) > MAX_TOKEN_SETS // 2:
+            raise LimitError(f"more than {MAX_TOKEN_SETS // 2} different token sets in one grammar")
+        with self.lock:
+            known = self.tables.token_rows.get(terminal)
+            if known is None:
+                row = pack(terminal.ids, self.vocabulary.size)
+                if terminal.exclude:
+                    row = self.vocabulary.ordinary_mask() & ~row
+                if not row.any():
+                    return None
+                if not self.tables.has_room(token_sets=1):
+                    raise TablesFull
+                known = (self.tables.used["token_sets"], row)
+                self.tables.append("token_sets", np.array([row.ctypes.data], dtype=np.int64))
+                self.tables.token_rows[terminal] = known
         return known[0]
 
     def linked(self, rule: Rule) -> tuple[int, bool] | None:
@@ -203,7 +215,12 @@ class Linker:
                     )
 
     def link(self, automata: Automata) -> bool:
-        """Give every rule a number, adding tables for the new ones. False if there is no room."""
+        """Give every rule a number, adding tables for the new ones. False if there is no room.
+
+        The caller holds the store's lock.
+        """
+        used = self.tables.used
+        self.first_state, self.first_rule, self.first_edge = used["states"], used["rules"], used["edges"]
         rules = automata.rules
         for component in automata.components:
             linked = rules[component[0]].linked

@@ -99,9 +99,11 @@ TRIPLE = 3
 
 @kernel
 def write_key(h: Heap, value: int) -> None:
-    """Append to the description of a mask."""
-    key(h)[head(h)[KEY_SIZE]] = value
-    head(h)[KEY_SIZE] += 1
+    """Append to the description of a mask. What has no room is dropped; `describe` notices."""
+    size = head(h)[KEY_SIZE]
+    if size < len(key(h)):
+        key(h)[size] = value
+        head(h)[KEY_SIZE] = size + 1
 
 
 @kernel
@@ -141,7 +143,7 @@ def describe(h: Heap, number: int) -> int:
     for p in range(record["part_first"], record["part_first"] + record["part_size"]):
         if describe_exits(h, arena(h)[p]) == FULL:
             return FULL
-    return 0
+    return FULL if head(h)[KEY_SIZE] >= len(key(h)) else 0
 
 
 @kernel

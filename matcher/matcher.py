@@ -147,6 +147,8 @@ class Matcher:
             after = self._learn_token(token)
         self.number = after
         self._history.append(after)
+        if len(self._history) > 2 * MAX_ROLLBACK:
+            self._forget()
 
     def _learn_token(self, token: int) -> int:
         """The set after a token seen for the first time at the current set."""
@@ -168,8 +170,6 @@ class Matcher:
             if after == DEAD:
                 raise TokenRejected(f"token {token} is not allowed here", token)
             heap.after[self.number * self._size + token] = after
-        if len(self._history) > 2 * MAX_ROLLBACK:
-            self._forget()
         return after
 
     def accept_bytes(self, data: bytes) -> None:
@@ -284,17 +284,23 @@ class Matcher:
                     stack.append(origin)
         return sorted(found)  # a set is made after its origins, so numbers ascend
 
-    def migrate(self, heap: Heap) -> None:
-        """Carry the live sets over to another heap of the same store. The caller holds the lock."""
+    def migrate(self, heap: Heap) -> bool:
+        """Carry the live sets over to another heap of the same store; the caller holds the lock.
+
+        False, and nothing has changed, if they do not fit.
+        """
         moved = {TERMINATED: TERMINATED, DEAD: DEAD}
         for number in self._reachable():
             block = self.heap.items_of(number)
             origins = block["origin"]
             block["origin"] = [moved.get(origin, origin) for origin in origins.tolist()]
             moved[number] = adopt(heap.address, block)
+            if moved[number] == FULL:
+                return False
         self._history = [moved[number] for number in self._history]
         self.number = moved[self.number]
         self.heap = heap
+        return True
 
 
 def _advance_from_start(h: int, number: int, text: NDArray[np.uint8], taken: NDArray[np.int64]) -> int:

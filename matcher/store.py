@@ -46,6 +46,8 @@ ROW_BYTES = 128 << 20
 """Memory for dense mask rows."""
 ROWS_AT_ONCE = 64
 STATES, EDGES = 1 << 21, 1 << 22
+MAX_TOKEN_SETS = 1 << 13
+"""Different token sets in the tables of a store; a grammar may have half as many."""
 
 TERMINATED = 0
 """The set number of a matcher that has accepted EOS (no real set has it)."""
@@ -80,7 +82,7 @@ class Tables:
             "edges": allocate("edges", edges),
             "rules": allocate("rules", states),
             "counters": allocate("counters", states // 4 + 1),
-            "token_sets": allocate("token_sets", 1 << 12),
+            "token_sets": allocate("token_sets", MAX_TOKEN_SETS),
         }
         self.used = dict.fromkeys(self.arrays, 0)
         self.used["states"] = 1  # the EXIT state
@@ -128,7 +130,7 @@ class Masks:
             "cleared": allocate("cleared", scale * nodes),
             "path": allocate("path", scale * (nodes + int(trie.depth.max(initial=0)) + (1 << 10))),
             "tallies": allocate("tallies", int(trie.depth.max(initial=0)) + 512),
-            "key": allocate("key", 6 * tokens + (1 << 16)),
+            "key": allocate("key", scale * (6 * tokens + (1 << 16))),
             "holes": allocate("holes", WORKLIST),
             "bits": allocate("bits", self.words),
         }
@@ -248,31 +250,43 @@ class Store:
         heap.header[tables.FEATURES] = self.features
         heap.header[tables.WORDS] = self.words
         heap.header[tables.VOCABULARY_SIZE] = self.size
-        if old is not None and old.masks is self.masks:
-            for word in (
-                *(USED[name] for name in ("shapes", "groups", "branches", "arena", "masks")),
-                tables.N_ROWS,
-            ):
-                heap.header[word] = old.header[word]
-            shapes = self.masks.arrays["shapes"]
-            for shape in range(int(heap.header[tables.N_SHAPES])):
-                image = int(shapes[shape]["set"])
-                number = adopt(heap.address, old.items_of(image)) if image != tables.DEAD else tables.DEAD
-                heap.arrays["sets"][number]["shape"] = shape
-                shapes[shape]["set"] = number
+        if old is not None and old.masks is self.masks and not self.carry_shapes(old, heap):
+            self.masks = self.new_masks()
+            return self.new_heap(None)
         return heap
+
+    def carry_shapes(self, old: Heap, heap: Heap) -> bool:
+        """Make the shapes known to a new heap. False if they do not fit."""
+        for name in ("shapes", "groups", "branches", "arena", "masks"):
+            heap.header[USED[name]] = old.header[USED[name]]
+        heap.header[tables.N_ROWS] = old.header[tables.N_ROWS]
+        shapes = self.masks.arrays["shapes"]
+        for shape in range(int(heap.header[tables.N_SHAPES])):
+            image = int(shapes[shape]["set"])
+            number = adopt(heap.address, old.items_of(image)) if image != tables.DEAD else tables.DEAD
+            if number == FULL:
+                return False
+            heap.arrays["sets"][number]["shape"] = shape
+            shapes[shape]["set"] = number
+        return True
+
+    def new_masks(self) -> Masks:
+        """Fresh masks with room for the shapes of all rules."""
+        vocabulary = self.vocabulary()
+        assert vocabulary is not None  # whoever asks for a mask holds it
+        return Masks(vocabulary, len(self.tables.arrays["rules"]), self.scale)
 
     def retire(self, live: int, fresh_masks: bool) -> None:
         """Replace the heap (and the masks) because something is full. `live` sets will be carried over."""
         old = self.heap
         old.retired = True
-        # Half of the new heap stays free after the move, or it would be full again at once.
-        while self.set_limit < 4 * live:
+        # Most of the new heap stays free after the move, or it would be full again at once.
+        carried = live + int(old.header[tables.N_SHAPES])
+        while self.set_limit < 4 * carried:
             self.set_limit *= 2
         walks_concrete_sets = self.features & tables.OFF_SHAPES
-        vocabulary = self.vocabulary()
-        if vocabulary is not None and (fresh_masks or walks_concrete_sets or self.masks.is_crowded(old.header)):
-            self.masks = Masks(vocabulary, len(self.tables.arrays["rules"]), self.scale)
+        if fresh_masks or walks_concrete_sets or self.masks.is_crowded(old.header):
+            self.masks = self.new_masks()
         self.heap = self.new_heap(old)
 
     def call(self, owner: Any, kernel: Callable[..., int], *arguments: Any) -> int:
@@ -282,8 +296,9 @@ class Store:
         holds the lock. Raises LimitError if what is asked for does not fit at all.
         """
         for attempt in range(4):
-            if owner.heap.retired:
-                owner.migrate(self.heap)
+            if owner.heap.retired and not owner.migrate(self.heap):
+                self.retire(owner.live_sets(), fresh_masks=False)
+                continue
             header = self.heap.header
             status = kernel(self.heap.address, owner.number, *arguments)
             while status == NO_ROW and self.masks.add_rows(header):
