@@ -297,6 +297,7 @@ class Store:
         """
         for attempt in range(4):
             if owner.heap.retired and not owner.migrate(self.heap):
+                self.set_limit *= 2
                 self.retire(owner.live_sets(), fresh_masks=False)
                 continue
             header = self.heap.header

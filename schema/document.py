@@ -69,12 +69,17 @@ class _Repeated(dict[str, Any]):
 
 def token_text(token: str | int) -> str:
     """One reference token of a JSON Pointer, escaped (RFC 6901, section 3)."""
-    return str(token).replace("~", "~0").replace("/", "~1")
+    text = str(token)
+    if "~" in text or "/" in text:
+        return text.replace("~", "~0").replace("/", "~1")
+    return text
 
 
 def join(pointer: str, *tokens: str | int) -> str:
     """The pointer one or more tokens below `pointer`."""
-    return pointer + "".join("/" + token_text(token) for token in tokens)
+    for token in tokens:
+        pointer = f"{pointer}/{token_text(token)}"
+    return pointer
 
 
 def read_source(source: object) -> Any:

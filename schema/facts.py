@@ -183,7 +183,7 @@ def read_facts(schema: dict[str, Any], pointer: str, host: Host) -> Facts:
             continue
         if not row.since <= draft <= row.until:
             raise InvalidSchema(f"{key} is not a keyword of {draft}", join(pointer, key))
-        row.shape(value, f"{pointer}/{key}")
+        row.check(value, pointer)
         families |= row.family
         if row.status is Status.REFUSED:
             facts.refusals.append(Refusal(ALL_TYPES, join(pointer, key), row.note))
@@ -203,7 +203,7 @@ def _read_lone_reference(schema: dict[str, Any], pointer: str, host: Host, facts
     draft-07, which the contract covers, such a schema is refused, because it may not mean what it says.
     """
     where = pointer + "/$ref"
-    KEYWORDS["$ref"].shape(schema["$ref"], where)
+    KEYWORDS["$ref"].check(schema["$ref"], pointer)
     for key in schema:
         row = KEYWORDS.get(key)
         if row is None or (row.family and key != "$ref"):

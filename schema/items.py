@@ -42,9 +42,12 @@ def array_body(lowering: Lowering, term: ArrayTerm, pointer: str) -> Expression 
             break
     if maximum is not None and maximum < term.minimum:
         return None
+    differ = term.unique is not None and (maximum is None or maximum > 1)
     if term.count is not None:
+        if differ:
+            raise UnsupportedSchema("uniqueItems beside contains", term.unique or pointer)
         inner = _counted(lowering, term, term.count, maximum, pointer)
-    elif term.unique is not None and (maximum is None or maximum > 1):
+    elif differ:
         inner = _distinct(lowering, term, maximum, pointer)
     else:
         inner = _items(lowering, term, maximum, pointer)
@@ -84,7 +87,7 @@ def _counted(lowering: Lowering, term: ArrayTerm, count: Count, maximum: int | N
     if (length_cap + 1) * (count_cap + 1) > MAX_RULES:
         raise UnsupportedSchema("the counts of contains are too large", count.pointer)
     names = {
-        (items, inside): lowering.rule(pointer + "-items", NOTHING).name
+        (items, inside): lowering.reserve(pointer + "-items")
         for items in range(length_cap + 1)
         for inside in range(min(items, count_cap) + 1)
     }
@@ -125,7 +128,7 @@ def _distinct(lowering: Lowering, term: ArrayTerm, maximum: int | None, pointer:
             raise UnsupportedSchema("too many distinct values for uniqueItems", term.unique or pointer)
     layout = lowering.layout
     texts = [sequence([lowering.constant(value), layout.gap]) for value in constants]
-    names = {subset: lowering.rule(pointer + "-distinct", NOTHING).name for subset in subsets}
+    names = {subset: lowering.reserve(pointer + "-distinct") for subset in subsets}
     for subset, name in names.items():
         choices: list[Expression] = [EMPTY] if subset.bit_count() >= term.minimum else []
         if subset.bit_count() < longest:

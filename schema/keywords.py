@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 from typing import Any
 
-from infernix.gbnf.errors import InvalidSchema, UnsupportedSchema
+from infernix.gbnf.errors import InvalidSchema, SchemaError, UnsupportedSchema
 
 from .document import exact_number, join, json_type_name
 from .formats import FORMATS
@@ -96,121 +96,125 @@ class Family(IntEnum):
     ANNOTATIONS = 0
 
 
+MAX_COUNT = 2**31 - 1
+"""The greatest length or number that a bound may name, as for repetition in a grammar."""
+
 TYPE_NAMES = ("null", "boolean", "object", "array", "number", "string", "integer")
 
-Shape = Callable[[Any, str], None]
-"""Checks a keyword's value; raises InvalidSchema with the pointer of the fault."""
+Shape = Callable[[Any], None]
+"""Checks a keyword's value; raises InvalidSchema (or UnsupportedSchema for a number that readers
+round) with the pointer of the fault below the keyword."""
 
 
-def _wrong(expected: str, value: object, pointer: str) -> InvalidSchema:
-    return InvalidSchema(f"expected {expected}, found {json_type_name(value)}", pointer)
+def _wrong(expected: str, value: object, *tokens: str | int) -> InvalidSchema:
+    return InvalidSchema(f"expected {expected}, found {json_type_name(value)}", join("", *tokens))
 
 
-def _anything(value: Any, pointer: str) -> None:
+def _anything(value: Any) -> None:
     """Annotations may hold any value."""
 
 
-def _schema(value: Any, pointer: str) -> None:
+def _schema(value: Any, *tokens: str | int) -> None:
     if not isinstance(value, dict | bool):
-        raise _wrong("a schema (an object or a boolean)", value, pointer)
+        raise _wrong("a schema (an object or a boolean)", value, *tokens)
 
 
-def _schemas(value: Any, pointer: str) -> None:
+def _schemas(value: Any) -> None:
     if not isinstance(value, list | tuple):
-        raise _wrong("an array of schemas", value, pointer)
+        raise _wrong("an array of schemas", value)
     if not value:
-        raise InvalidSchema("expected at least one schema", pointer)
+        raise InvalidSchema("expected at least one schema")
     for index, item in enumerate(value):
-        if not isinstance(item, dict | bool):
-            _schema(item, join(pointer, index))
+        _schema(item, index)
 
 
-def _schema_or_schemas(value: Any, pointer: str) -> None:
+def _schema_or_schemas(value: Any) -> None:
     if isinstance(value, list | tuple):
         for index, item in enumerate(value):
-            _schema(item, join(pointer, index))
+            _schema(item, index)
     else:
-        _schema(value, pointer)
+        _schema(value)
 
 
-def _schema_map(value: Any, pointer: str) -> None:
+def _schema_map(value: Any) -> None:
     if not isinstance(value, dict):
-        raise _wrong("an object of schemas", value, pointer)
+        raise _wrong("an object of schemas", value)
     for key, item in value.items():
         if not isinstance(key, str):
-            raise InvalidSchema(f"an object key must be a string, not {type(key).__name__}", pointer)
-        if not isinstance(item, dict | bool):
-            _schema(item, join(pointer, key))
+            raise InvalidSchema(f"an object key must be a string, not {type(key).__name__}")
+        _schema(item, key)
 
 
-def _string(value: Any, pointer: str) -> None:
+def _string(value: Any) -> None:
     if not isinstance(value, str):
-        raise _wrong("a string", value, pointer)
+        raise _wrong("a string", value)
 
 
-def _boolean(value: Any, pointer: str) -> None:
+def _boolean(value: Any) -> None:
     if not isinstance(value, bool):
-        raise _wrong("a boolean", value, pointer)
+        raise _wrong("a boolean", value)
 
 
-def _number(value: Any, pointer: str) -> None:
-    exact_number(value, pointer)
+def _number(value: Any) -> None:
+    exact_number(value, "")
 
 
-def _number_or_boolean(value: Any, pointer: str) -> None:
+def _number_or_boolean(value: Any) -> None:
     if not isinstance(value, bool):
-        exact_number(value, pointer)
+        exact_number(value, "")
 
 
-def _positive(value: Any, pointer: str) -> None:
-    if exact_number(value, pointer) <= 0:
-        raise InvalidSchema("expected a number greater than zero", pointer)
+def _positive(value: Any) -> None:
+    if exact_number(value, "") <= 0:
+        raise InvalidSchema("expected a number greater than zero")
 
 
-def _count(value: Any, pointer: str) -> None:
-    number = exact_number(value, pointer)
+def _count(value: Any) -> None:
+    number = exact_number(value, "")
     if number < 0 or number != int(number):
-        raise InvalidSchema("expected a non-negative integer", pointer)
+        raise InvalidSchema("expected a non-negative integer")
+    if number > MAX_COUNT:
+        raise UnsupportedSchema(f"counts above {MAX_COUNT} are not supported")
 
 
-def _strings(value: Any, pointer: str) -> None:
+def _strings(value: Any, *tokens: str | int) -> None:
     if not isinstance(value, list | tuple):
-        raise _wrong("an array of strings", value, pointer)
+        raise _wrong("an array of strings", value, *tokens)
     for index, item in enumerate(value):
         if not isinstance(item, str):
-            raise _wrong("a string", item, join(pointer, index))
+            raise _wrong("a string", item, *tokens, index)
     if len(set(value)) != len(value):
-        raise InvalidSchema("the strings are not distinct", pointer)
+        raise InvalidSchema("the strings are not distinct", join("", *tokens))
 
 
-def _string_lists(value: Any, pointer: str) -> None:
+def _string_lists(value: Any) -> None:
     if not isinstance(value, dict):
-        raise _wrong("an object of string arrays", value, pointer)
+        raise _wrong("an object of string arrays", value)
     for key, item in value.items():
-        _strings(item, join(pointer, key))
+        _strings(item, key)
 
 
-def _dependencies(value: Any, pointer: str) -> None:
+def _dependencies(value: Any) -> None:
     if not isinstance(value, dict):
-        raise _wrong("an object", value, pointer)
+        raise _wrong("an object", value)
     for key, item in value.items():
-        (_strings if isinstance(item, list | tuple) else _schema)(item, join(pointer, key))
+        (_strings if isinstance(item, list | tuple) else _schema)(item, key)
 
 
-def _type(value: Any, pointer: str) -> None:
-    names = value if isinstance(value, list | tuple) else [value]
+def _type(value: Any) -> None:
+    names = value if isinstance(value, list | tuple) else (value,)
     if not names:
-        raise InvalidSchema("expected at least one type", pointer)
+        raise InvalidSchema("expected at least one type")
     for name in names:
         if not isinstance(name, str) or name not in TYPE_NAMES:
-            raise InvalidSchema(f"{name!r} is not a JSON type ({', '.join(TYPE_NAMES)})", pointer)
+            raise InvalidSchema(f"{name!r} is not a JSON type ({', '.join(TYPE_NAMES)})")
     if len(set(names)) != len(names):
-        raise InvalidSchema("the types are not distinct", pointer)
+        raise InvalidSchema("the types are not distinct")
 
 
-def _values(value: Any, pointer: str) -> None:
+def _values(value: Any) -> None:
     if not isinstance(value, list | tuple):
-        raise _wrong("an array", value, pointer)
+        raise _wrong("an array", value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +228,13 @@ class Keyword:
     until: Draft = Draft.DRAFT2020
     note: str = ""
     family: Family = Family.IDENTITY
+
+    def check(self, value: Any, pointer: str) -> None:
+        """Check the shape of the keyword's value in the schema at `pointer`."""
+        try:
+            self.shape(value)
+        except SchemaError as error:
+            raise type(error)(error.message, join(pointer, self.name) + error.pointer) from None
 
     def belongs_to(self, draft: Draft) -> bool:
         """Whether `draft` has this keyword."""

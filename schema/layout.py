@@ -57,6 +57,21 @@ class Layout:
     comma: Expression
     colon: Expression
 
+    def named(self, key: str, value: RuleRef) -> tuple[Expression, ...]:
+        """A member with a fixed key (its JSON text), as the items of a sequence in normal form."""
+        if isinstance(self.colon, Literal):
+            return Literal(key + self.colon.text), value
+        return Literal(key), WS, Literal(":"), WS, value, WS
+
+    def after_comma(self, items: tuple[Expression, ...]) -> tuple[Expression, ...]:
+        """The items of a sequence with a comma in front."""
+        if isinstance(self.comma, Literal):
+            first = items[0]
+            if isinstance(first, Literal):
+                return Literal(self.comma.text + first.text), *items[1:]
+            return self.comma, *items
+        return Literal(","), WS, *items
+
     def member(self, key: Expression, value: Expression) -> list[Expression]:
         """`key: value` and the gap behind it."""
         return [key, self.colon, value, self.gap]

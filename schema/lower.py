@@ -12,6 +12,7 @@ an array ends before such a position.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from infernix.gbnf.errors import LimitError, UnsupportedSchema
@@ -30,7 +31,7 @@ from .items import array_body
 from .json_text import JSON_STRING
 from .layout import WS, Layout, needed_rules
 from .members import object_body
-from .nodes import Anything, ArrayTerm, Node, ObjectTerm, Term, Values
+from .nodes import Anything, ArrayTerm, Kind, Node, ObjectTerm, Term, Values
 from .number_text import number_text
 from .numbers import NumberSet
 from .strings import StringLanguage, json_text
@@ -52,6 +53,8 @@ class Lowering:
         self._nodes: dict[Node, RuleRef] = {}
         self._terms: dict[NumberSet | StringLanguage, RuleRef] = {}
         self._work: list[tuple[str, Node]] = []
+        self._bodies: dict[Expression, RuleRef] = {}
+        self.kinds: dict[tuple[Kind, ...], RuleRef | None] = {}
         self._stems: dict[str, int] = {}
         self._standard_names: dict[str, None] = {}
 
@@ -79,10 +82,22 @@ class Lowering:
         return known
 
     def rule(self, stem: str, body: Expression) -> RuleRef:
-        """A new rule of that body, named after `stem`."""
+        """The rule of that body; a new one is named after `stem`."""
+        known = self._bodies.get(body)
+        if known is None:
+            known = self._bodies[body] = RuleRef(self._name(stem))
+            self.rules[known.name] = Rule(known.name, body)
+        return known
+
+    def fresh_rule(self, stem: str, body: Expression) -> RuleRef:
+        """A rule of that body, without looking for an equal one: large bodies are costly to compare."""
         name = self._name(stem)
         self.rules[name] = Rule(name, body)
         return RuleRef(name)
+
+    def reserve(self, stem: str) -> str:
+        """The name of a rule whose body the caller will put into `rules`."""
+        return self._name(stem)
 
     def standard(self, name: str) -> RuleRef:
         """A reference to a standard rule, which the grammar then contains."""
@@ -159,8 +174,8 @@ class Lowering:
         if isinstance(term, Values):
             return alternatives(self.constant(value) for value in term.constants)
         if isinstance(term, NumberSet | StringLanguage):
-            body = number_text(term) if isinstance(term, NumberSet) else json_text(term)
-            reference = self._terms[term] = self.rule(pointer, body)
+            body = number_text(term) if isinstance(term, NumberSet) else _string_text(term)
+            reference = self._terms[term] = self.fresh_rule(pointer, body)
             return reference
         if isinstance(term, ArrayTerm):
             return array_body(self, term, pointer)
@@ -172,6 +187,12 @@ class Lowering:
         for name in self._standard_names:
             for rule in needed_rules(self.layout, name):
                 self.rules.setdefault(rule.name, rule)
+
+
+@lru_cache(maxsize=512)
+def _string_text(language: StringLanguage) -> Expression:
+    """The JSON text of a language; patterns and formats recur from schema to schema."""
+    return json_text(language)
 
 
 def _is_boolean(term: Values) -> bool:

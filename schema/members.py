@@ -18,7 +18,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from infernix.gbnf.errors import UnsupportedSchema
-from infernix.gbnf.grammar import EMPTY, NOTHING, Expression, Literal, alternatives, repeat, sequence
+from infernix.gbnf.grammar import (
+    EMPTY,
+    NOTHING,
+    Expression,
+    Literal,
+    Repeat,
+    Sequence,
+    alternatives,
+    repeat,
+    sequence,
+)
 
 from .document import json_text_of
 from .json_text import JSON_STRING
@@ -38,11 +48,29 @@ MAX_COUNTING_RULES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """A member of an object: at least `minimum` times (0 or 1), at most once unless it `repeats`."""
+    """A member of an object: at least `minimum` times (0 or 1), at most once unless it `repeats`.
 
-    member: Expression
+    The member is given as the items of a sequence in normal form.
+    """
+
+    items: tuple[Expression, ...]
     minimum: int
     repeats: bool = False
+
+    @property
+    def member(self) -> Expression:
+        """The member as one expression."""
+        return _joined(self.items)
+
+
+def _items(expression: Expression) -> tuple[Expression, ...]:
+    """The items of a sequence; any other expression is one item."""
+    return expression.items if isinstance(expression, Sequence) else (expression,)
+
+
+def _joined(items: tuple[Expression, ...]) -> Expression:
+    """The sequence of items that are in normal form already."""
+    return Sequence(items) if len(items) > 1 else items[0]
 
 
 def object_body(lowering: Lowering, term: ObjectTerm, pointer: str) -> Expression | None:
@@ -60,17 +88,17 @@ def object_body(lowering: Lowering, term: ObjectTerm, pointer: str) -> Expressio
     if counts is not None:
         if needed is not None:
             raise UnsupportedSchema("a count beside an undeclared property that must exist", term.counted)
-        slots += [_Slot(member, 1) for member in late]
+        slots += [_Slot(_items(member), 1) for member in late]
         inner = _counted(lowering, slots, other, counts, pointer)
     else:
         if late:
-            slots.append(_Slot(_late_members(lowering, late, other, pointer), 1))
+            slots.append(_Slot(_items(_late_members(lowering, late, other, pointer)), 1))
         elif other is not None:
-            slots.append(_Slot(other, 0, repeats=True))
+            slots.append(_Slot((other,), 0, repeats=True))
         if needed is not None:
             # At the very end: a reader that lets the last of equal keys win still finds it.
             more = repeat(sequence([lowering.layout.comma, needed]), 0, None)
-            slots.append(_Slot(sequence([needed, more]), 1))
+            slots.append(_Slot((needed, more), 1))
         inner = _members(lowering, slots, pointer)
     if inner == NOTHING:
         return None
@@ -78,18 +106,22 @@ def object_body(lowering: Lowering, term: ObjectTerm, pointer: str) -> Expressio
 
 
 def _property_slot(lowering: Lowering, item: Property) -> _Slot:
-    key = Literal(json_text_of(item.name))
-    return _Slot(sequence(lowering.layout.member(key, lowering.value(item.node))), int(item.required))
+    items = lowering.layout.named(json_text_of(item.name), lowering.value(item.node))
+    return _Slot(items, int(item.required))
 
 
 def _kinds(lowering: Lowering, kinds: tuple[Kind, ...], pointer: str) -> Expression | None:
     """One undeclared member of the given kinds; None if there can be none."""
+    if kinds in lowering.kinds:
+        return lowering.kinds[kinds]
     forms = [
         sequence(lowering.layout.member(_key(lowering, keys), lowering.value(node)))
         for keys, node in kinds
         if node.productive and not _is_empty(keys)
     ]
-    return lowering.rule(pointer + "-other", alternatives(forms)) if forms else None
+    member = lowering.fresh_rule(pointer + "-other", alternatives(forms)) if forms else None
+    lowering.kinds[kinds] = member
+    return member
 
 
 def _late_members(lowering: Lowering, late: list[Expression], other: Expression | None, pointer: str) -> Expression:
@@ -150,33 +182,38 @@ def _counts(term: ObjectTerm, is_open: bool) -> tuple[int, int | None] | None:
 
 def _members(lowering: Lowering, slots: list[_Slot], pointer: str) -> Expression:
     """Any choice of members in order, with commas between them."""
-    comma = lowering.layout.comma
     first = next((index for index, slot in enumerate(slots) if slot.minimum), None)
     if first is None:
         return repeat(_without_required(lowering, slots, pointer), 0, 1) if slots else EMPTY
-    before = [_times(sequence([slot.member, comma]), slot) for slot in slots[:first]]
-    after = [_times(sequence([comma, slot.member]), slot) for slot in slots[first + 1 :]]
-    return sequence([*before, slots[first].member, *after])
+    layout = lowering.layout
+    items: list[Expression] = []
+    for slot in slots[:first]:
+        items.append(_times(sequence([*slot.items, layout.comma]), slot))
+    items += slots[first].items
+    for slot in slots[first + 1 :]:
+        following = layout.after_comma(slot.items)
+        if slot.minimum:
+            items += following
+        else:
+            items.append(_times(_joined(following), slot))
+    return _joined(tuple(items))
 
 
 def _times(expression: Expression, slot: _Slot) -> Expression:
-    return repeat(expression, slot.minimum, None if slot.repeats else 1)
+    return Repeat(expression, 0, None if slot.repeats else 1)
 
 
 def _without_required(lowering: Lowering, slots: list[_Slot], pointer: str) -> Expression:
     """At least one member of slots that are all optional: a choice of the first one and what follows it."""
-    comma = lowering.layout.comma
-    rest: Expression = EMPTY
+    rest: tuple[Expression, ...] = ()
     choices: list[Expression] = []
     for slot in reversed(slots):
-        more = _times(sequence([comma, slot.member]), slot)
-        if slot.repeats:
-            choices.append(sequence([slot.member, more, rest]))
-        else:
-            choices.append(sequence([slot.member, rest]))
-        rest = sequence([more, rest])
+        more = _times(_joined(lowering.layout.after_comma(slot.items)), slot)
+        again = (more,) if slot.repeats else ()
+        choices.append(_joined((*slot.items, *again, *rest)))
+        rest = (more, *rest)
         if slot is not slots[0]:
-            rest = lowering.rule(pointer + "-rest", rest)
+            rest = (lowering.rule(pointer + "-rest", _joined(rest)),)
     return alternatives(reversed(choices))
 
 

@@ -130,32 +130,39 @@ class _Builder:
         """The kinds of the undeclared properties that may exist."""
         parts = self.objects.parts
         patterns = list(dict.fromkeys(pattern for part in parts for pattern, _ in part.patterns))
-        for language, matched in self._cells(keys, patterns):
+        cells = self._matching_cells(keys, patterns)
+        unmatched = intersect(keys, StringLanguage(not_patterns=tuple(patterns)))
+        for language, matched in (*cells, (unmatched, frozenset[str]())):
             members: list[int] = []
             for part in parts:
                 own = [member for pattern, member in part.patterns if pattern in matched]
                 members += own or [part.additional]
-            if NEVER not in members:
+            if NEVER not in members and (matched or not patterns or not is_empty(language)):
                 yield _Open(_without(language, taken), tuple(members))
 
-    def _cells(self, base: StringLanguage, patterns: list[str]) -> Iterator[tuple[StringLanguage, frozenset[str]]]:
-        """Split a key language by which of the patterns a key matches; empty cells are left out."""
-        cells: list[tuple[StringLanguage, frozenset[str]]] = [(base, frozenset())]
-        for pattern in patterns:
+    def _matching_cells(self, base: StringLanguage, patterns: list[str]) -> list[tuple[StringLanguage, frozenset[str]]]:
+        """The keys that match at least one pattern, split by which ones; no cell is empty."""
+        cells: list[tuple[StringLanguage, frozenset[str]]] = []
+        for position, pattern in enumerate(patterns):
             inside = StringLanguage(patterns=(pattern,))
-            outside = StringLanguage(not_patterns=(pattern,))
-            cells = [
-                cell
-                for language, matched in cells
-                for cell in (
-                    (intersect(language, inside), matched | {pattern}),
-                    (intersect(language, outside), matched),
-                )
-                if not is_empty(cell[0])
-            ]
+            split: list[tuple[StringLanguage, frozenset[str]]] = []
+            for language, matched in cells:
+                both = intersect(language, inside)
+                if is_empty(both):
+                    split.append((language, matched))
+                    continue
+                split.append((both, matched | {pattern}))
+                split.append((intersect(language, StringLanguage(not_patterns=(pattern,))), matched))
+            rivals = tuple(
+                other for other in patterns[:position] if not is_empty(StringLanguage(patterns=(other, pattern)))
+            )
+            split.append(
+                (intersect(base, intersect(inside, StringLanguage(not_patterns=rivals))), frozenset({pattern}))
+            )
+            cells = [cell for cell in split if not is_empty(cell[0])]
             if len(cells) > MAX_PATTERN_CELLS:
                 raise UnsupportedSchema("too many overlapping patternProperties", self.pointer)
-        yield from cells
+        return cells
 
     def _needed(self, some: Some) -> Iterator[Kind]:
         """The kinds that an undeclared property of the wanted sort may be of."""

@@ -392,10 +392,7 @@ def _union(terms: list[Term]) -> list[Term]:
         return [Anything()]
     constants = {identity(value): value for term in terms if isinstance(term, Values) for value in term.constants}
     result: list[Term] = [Values(tuple(constants.values()))] if constants else []
-    for term in terms:
-        if not isinstance(term, Values) and not any(term is kept or term == kept for kept in result):
-            result.append(term)
-    return result
+    return result + list(dict.fromkeys(term for term in terms if not isinstance(term, Values)))
 
 
 def reduce_schema(schema: Any) -> tuple[Node, Reduction]:

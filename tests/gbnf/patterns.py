@@ -37,9 +37,7 @@ def translate(pattern: str) -> str:
     return "".join({".": PYTHON_DOT, "$": r"\Z"}.get(token, token) for token in tokens)
 
 
-quantifiers = st.sampled_from(
-    ["", "", "*", "+", "?", "{2}", "{1,}", "{0,2}", "{1,3}", "*?", "+?", "??", "{0}"]
-)
+quantifiers = st.sampled_from(["", "", "*", "+", "?", "{2}", "{1,}", "{0,2}", "{1,3}", "*?", "+?", "??", "{0}"])
 pattern_texts = st.recursive(
     st.sampled_from(ATOMS),
     lambda inner: st.one_of(

@@ -109,9 +109,7 @@ def test_many_rules_are_checked_and_printed() -> None:
 
 
 def test_five_megabytes_of_rules() -> None:
-    lines = [
-        f'rule-{index} ::= "abc" rule-{index + 1} | [a-z]{{1,3}}' for index in range(FIVE_MEGABYTES // 40)
-    ]
+    lines = [f'rule-{index} ::= "abc" rule-{index + 1} | [a-z]{{1,3}}' for index in range(FIVE_MEGABYTES // 40)]
     text = "\n".join(lines)
     assert len(text) > FIVE_MEGABYTES
     with promptly(), pytest.raises(LimitError, match=f"a grammar may have {MAX_TOKENS:,} names"):

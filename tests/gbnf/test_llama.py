@@ -72,8 +72,7 @@ def test_names_may_begin_with_digits_or_be_words() -> None:
 def test_line_ends() -> None:
     """A line end ends a rule, except after `::=` and `|` and inside parentheses."""
     grammar = read(
-        '\n# first\n\nroot ::=\n\n  "a" |\n # why not\n  b (\n "x"\n | # y\n "y"\n ) "z" # end\n\r\n\n'
-        '  b ::= "b"\r\n'
+        '\n# first\n\nroot ::=\n\n  "a" |\n # why not\n  b (\n "x"\n | # y\n "y"\n ) "z" # end\n\r\n\n  b ::= "b"\r\n'
     )
     tail = Sequence((RuleRef("b"), Alternatives((Literal("x"), Literal("y"))), Literal("z")))
     assert [rule.name for rule in grammar.rules] == ["root", "b"]

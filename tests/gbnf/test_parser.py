@@ -164,9 +164,7 @@ def test_string_escape(text: str, expected: str) -> None:
     assert body(f'"{text}"') == Literal(expected)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"), [pair for pair in STRING_ESCAPES.items() if len(pair[1]) == 1], ids=str
-)
+@pytest.mark.parametrize(("text", "expected"), [pair for pair in STRING_ESCAPES.items() if len(pair[1]) == 1], ids=str)
 def test_string_escapes_also_stand_in_classes(text: str, expected: str) -> None:
     assert body(f"[{text}]") == chars(expected)
 
@@ -204,9 +202,7 @@ def test_references_may_be_forward_left_recursive_and_mutual() -> None:
 def test_names_that_only_look_reserved() -> None:
     """Only `true` and `false` are words; the constructors' names are taken where they are used."""
     grammar = parse_gbnf('root ::= trueish Tokens Token.x\ntrueish ::= "a"\nTokens ::= "b"\nToken.x ::= "c"')
-    assert grammar.by_name["root"].body == Sequence(
-        (RuleRef("trueish"), RuleRef("Tokens"), RuleRef("Token.x"))
-    )
+    assert grammar.by_name["root"].body == Sequence((RuleRef("trueish"), RuleRef("Tokens"), RuleRef("Token.x")))
     assert parse_gbnf('Token ::= "a"', root="Token").by_name["Token"].body == A
 
 

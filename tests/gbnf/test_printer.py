@@ -98,9 +98,7 @@ def test_every_construct_comes_back_equal() -> None:
         assert reread(grammar) == grammar, text
 
 
-@pytest.mark.parametrize(
-    "name", ["arithmetic", "c", "chess", "english", "japanese", "json", "json_arr", "list"]
-)
+@pytest.mark.parametrize("name", ["arithmetic", "c", "chess", "english", "japanese", "json", "json_arr", "list"])
 def test_llama_files_come_back_equal(name: str) -> None:
     grammar = parse_gbnf(data_path(f"llama.cpp-grammars/{name}.gbnf").read_bytes(), dialect="llama.cpp")
     assert reread(grammar) == grammar
@@ -212,11 +210,7 @@ def shapes(parts: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression
     )
 
 
-@given(
-    st.recursive(
-        st.sampled_from([Literal("a"), Literal("b"), EMPTY, NOTHING, TokenSet(())]), shapes, max_leaves=8
-    )
-)
+@given(st.recursive(st.sampled_from([Literal("a"), Literal("b"), EMPTY, NOTHING, TokenSet(())]), shapes, max_leaves=8))
 def test_any_shape_keeps_its_language(body: Expression) -> None:
     """Also trees that no helper would build: empty unions, unions in unions, `{0}`."""
     plain = replace_empty_token_sets(body)

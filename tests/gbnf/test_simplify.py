@@ -36,9 +36,7 @@ def test_the_language_stays(expression):
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (1, 3), (2, 3), (3, 3), (2, None), (0, None), (1, None)])
-@pytest.mark.parametrize(
-    ("minimum", "maximum"), [(0, 2), (1, 2), (2, 2), (0, None), (1, None), (2, 5), (4, 5)]
-)
+@pytest.mark.parametrize(("minimum", "maximum"), [(0, 2), (1, 2), (2, 2), (0, None), (1, None), (2, 5), (4, 5)])
 def test_two_counters_become_one_only_without_gaps(low, high, minimum, maximum):
     expression = Repeat(Repeat(A, low, high), minimum, maximum)
     # Enumerate the possible totals; "no maximum" is cut off well above what is compared.
