@@ -84,10 +84,9 @@ def declared_names(root: Any) -> list[str]:
             for key in reversed(node):
                 if key == "properties" and isinstance(node[key], dict):
                     stack.append(tuple(node[key]))
-                elif key == "$ref" and isinstance(node[key], str) and node[key].startswith("#/"):
-                    if node[key] not in entered:
-                        entered.add(node[key])
-                        stack.append(_target(root, node[key]))
+                elif key == "$ref" and node[key] not in entered and str(node[key]).startswith("#/"):
+                    entered.add(node[key])
+                    stack.append(_target(root, node[key]))
                 stack.append(node[key])
         elif isinstance(node, tuple):
             names.update(dict.fromkeys(node))

@@ -12,7 +12,7 @@ from collections import Counter
 from typing import Any
 
 import jsonschema
-from hypothesis import assume, given, note, settings
+from hypothesis import assume, given, note
 from hypothesis import strategies as st
 from tests.schema.recogniser import Recogniser, dumps, for_schema, reorderings
 from tests.schema.strategies import VALUES, schemas
@@ -45,10 +45,12 @@ def language_of(schema: Any) -> Recogniser | None:
     except UnsatisfiableSchema:
         OUTCOMES["unsatisfiable"] += 1
         return None
-    except (UnsupportedSchema, InvalidSchema) as error:
+    except UnsupportedSchema:
         OUTCOMES["refused"] += 1
-        assert isinstance(error, UnsupportedSchema) or "cycle" in error.message
         assume(False)
+    except InvalidSchema as error:
+        assume("cycle" not in error.message)  # the only invalid schemas that are drawn
+        raise
     OUTCOMES["compiled"] += 1
     return language
 
@@ -79,9 +81,7 @@ def test_what_is_written_is_valid(schema: dict[str, Any], seed: int, layout: Any
         assert judged(schema, json.loads(text))
 
 
-@settings(max_examples=1)
-@given(st.just(None))
-def test_most_random_schemas_are_not_refused(_: None) -> None:
+def test_most_random_schemas_are_not_refused() -> None:
     total = sum(OUTCOMES.values())
     if total >= 50:
         assert OUTCOMES["refused"] < 0.5 * total, OUTCOMES

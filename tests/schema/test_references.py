@@ -30,7 +30,8 @@ def test_mutual_recursion() -> None:
     schema = {
         "$ref": "#/$defs/even",
         "$defs": {
-            "even": {"anyOf": [{"type": "null"}, {"type": "array", "items": {"$ref": "#/$defs/odd"}, "minItems": 1, "maxItems": 1}]},
+            "even": {"anyOf": [{"type": "null"}, {"type": "array", "items": {"$ref": "#/$defs/odd"},
+                     "minItems": 1, "maxItems": 1}]},
             "odd": {"type": "array", "items": {"$ref": "#/$defs/even"}, "minItems": 1, "maxItems": 1},
         },
     }  # fmt: skip
