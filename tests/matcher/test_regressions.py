@@ -93,6 +93,25 @@ REGRESSIONS = {
         tokens=(b"a", b"b"),
         path=(0,),
     ),
+    # A state takes over its fallback's edges, not its acceptance: state 1 goes round for ever.
+    "an automaton whose fallback accepts": Regression(
+        {
+            "root": Automaton(
+                (((98, 98, 0), (232, 232, 1), (233, 233, 2)), (), ((99, 99, 1),)),
+                frozenset([2]),
+                (-1, 2, -1),
+            )
+        },
+        path=(98,),
+    ),
+    "right recursion over characters of mixed lengths, called from another rule": Regression(
+        {
+            "root": sequence([Y, A]),
+            "y": alternatives([sequence([char_class([(0x61, 0x800)]), Y]), A]),
+        },
+        tokens=(b"a",),
+        path=(0, 0, 0),
+    ),
     "a count of a rule with a common beginning": Regression(
         {
             "root": repeat(X, 0, 2),
