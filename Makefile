@@ -29,8 +29,8 @@ test: $(VENV)/.dev  ## the test suite
 test-slow: $(VENV)/.dev  ## the tests that take longer
 	$(BIN)/python -m pytest -m "slow and not gpu"
 
-test-nojit: $(VENV)/.dev  ## the test suite without machine code: kernels run as plain Python
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not slow and not gpu"
+test-nojit: $(VENV)/.dev  ## the grammar and matcher tests without machine code: kernels run as plain Python
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not slow and not gpu" tests/gbnf tests/matcher
 
 test-gpu: $(VENV)/.dev  ## the tests that need a CUDA device
 	$(BIN)/python -m pytest -m gpu

@@ -47,9 +47,7 @@ def run_case_table(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
-    parser.add_argument(
-        "--engines", "--only", nargs="+", choices=ENGINES, default=list(ENGINES), metavar="ENGINE"
-    )
+    parser.add_argument("--engines", "--only", nargs="+", choices=ENGINES, default=list(ENGINES), metavar="ENGINE")
     parser.add_argument("--match", default="", metavar="TEXT", help="only cases with TEXT in their name")
     parser.add_argument("--vocabulary", choices=VOCABULARIES, default="qwen35")
     parser.add_argument("--seconds-per-case", type=float, default=LIMIT_S, metavar="SECONDS")
@@ -64,10 +62,7 @@ def run_case_table(
     data = {
         "versions": versions(plan.engines),
         "vocabulary": options.vocabulary,
-        "cases": {
-            case.id: {name: figures(results.by_case[case.id][name]) for name in plan.engines}
-            for case in cases
-        },
+        "cases": {case.id: {name: figures(results.by_case[case.id][name]) for name in plan.engines} for case in cases},
     }
     print(tables(data["cases"], plan.engines))
     if options.json:
@@ -97,8 +92,7 @@ def tables(cases: dict[str, dict[str, Any]], engines: Iterable[str]) -> str:
     for figure, columns in FIGURES.items():
         unit = "" if columns == ("mean",) else f": {' / '.join(columns)}"
         rows = [
-            [case, *(_cell(by_engine[name], figure, columns) for name in names)]
-            for case, by_engine in cases.items()
+            [case, *(_cell(by_engine[name], figure, columns) for name in names)] for case, by_engine in cases.items()
         ]
         parts.append(format_table([f"{TITLES[figure]}{unit}", *names], rows))
     return "\n\n".join(parts)
@@ -109,6 +103,4 @@ def _cell(found: dict[str, Any], figure: str, columns: tuple[str, ...]) -> str:
         return str(found["status"])
     if not found[figure]["n"]:
         return "-"
-    return " / ".join(format_number(found[figure][column]) for column in columns) + "*" * bool(
-        found["stopped"]
-    )
+    return " / ".join(format_number(found[figure][column]) for column in columns) + "*" * bool(found["stopped"])

@@ -42,9 +42,7 @@ term       ::= factor | term " " [*/] " " factor
 factor     ::= name | [0-9]+ | "(" expression ")"
 name       ::= [a-z] [a-z0-9_]{0,20}
 """
-PROGRAM = (
-    "total = 0;\nrate = (3 + 4) * (x_1 - 7);\ntotal = total + rate / 2 - ((1));\nprint(total * (2 + rate));\n"
-)
+PROGRAM = "total = 0;\nrate = (3 + 4) * (x_1 - 7);\ntotal = total + rate / 2 - ((1));\nprint(total * (2 + rate));\n"
 
 
 def words(length: int, vocabulary: tuple[str, ...] = ()) -> str:
@@ -63,9 +61,7 @@ def fitting(encode: Encode, text: str, end: str = '"') -> str:
 
 def schema(name: str, encode: Encode, definition: Any, *instances: Any) -> Case:
     """A case of one schema."""
-    return Case(
-        name, Source("schema", json.dumps(definition)), [encode(json_text(value)) for value in instances]
-    )
+    return Case(name, Source("schema", json.dumps(definition)), [encode(json_text(value)) for value in instances])
 
 
 def an_object(properties: dict[str, Any], **keywords: Any) -> dict[str, Any]:
@@ -86,10 +82,7 @@ def grammar_cases(encode: Encode) -> list[Case]:
         "level": [1.5, -2, 3e2, None, True],
         "notes": {"a": words(80, SEVERAL_SCRIPTS), "b": [[], {}, ""]},
     }
-    four = {
-        name: {"type": kind}
-        for name, kind in zip("abcd", ("string", "integer", "number", "boolean"), strict=True)
-    }
+    four = {name: {"type": kind} for name, kind in zip("abcd", ("string", "integer", "number", "boolean"), strict=True)}
     open_object = {"type": "object", "properties": four}
     instance = {"a": words(60), "b": 42, "c": -1.25e3, "d": True}
     choices = [f"{WORDS[i % len(WORDS)]}-{i}" for i in range(1000)]
@@ -100,21 +93,15 @@ def grammar_cases(encode: Encode) -> list[Case]:
         schema("30 levels of $ref, a tree", encode, *chain_of_references()),
         schema("string, maxLength 10000", encode, {"type": "string", "maxLength": 10_000}, prose),
         schema("unbounded string", encode, {"type": "string"}, prose),
-        schema(
-            "open object", encode, open_object, instance | {"more": prose[:100], "other": [1, {"x": None}]}
-        ),
-        Case(
-            "choice of 1000", Source("choice", json.dumps(choices)), [encode(text) for text in choices[::200]]
-        ),
+        schema("open object", encode, open_object, instance | {"more": prose[:100], "other": [1, {"x": None}]}),
+        Case("choice of 1000", Source("choice", json.dumps(choices)), [encode(text) for text in choices[::200]]),
         Case("GBNF: JSON", Source("gbnf", JSON_GBNF), [encode(json_text(document))]),
         Case("GBNF: small programs", Source("gbnf", PROGRAM_GBNF), [encode(PROGRAM)]),
         Case("regex: date and time", Source("regex", DATE_TIME), [encode("2024-02-29T23:59:60.125+01:30")]),
     ]
 
 
-DATE_TIME = (
-    r"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9](\.[0-9]+)?(Z|[+-][0-2][0-9]:[0-5][0-9])"
-)
+DATE_TIME = r"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9](\.[0-9]+)?(Z|[+-][0-2][0-9]:[0-5][0-9])"
 
 
 def sixty_fields(choices: list[str]) -> tuple[Any, Any]:

@@ -68,16 +68,12 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
-    parser.add_argument(
-        "--report", type=Path, metavar="FILE", help="write tables, slowest cases and wrong verdicts"
-    )
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write tables, slowest cases and wrong verdicts")
     parser.add_argument("--plots", type=Path, metavar="DIR", help="write plots (PNG) into this folder")
     parser.add_argument("--sample", type=int, metavar="N", help=f"how many schemas (default {SAMPLE})")
     parser.add_argument("--all", action="store_true", help="all schemas")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_SAMPLE} schemas and a short time limit")
-    parser.add_argument(
-        "--match", default="", metavar="TEXT", help="of these, only schemas with TEXT in their id"
-    )
+    parser.add_argument("--match", default="", metavar="TEXT", help="of these, only schemas with TEXT in their id")
     parser.add_argument(
         "--engines", "--only", nargs="+", choices=ENGINES, default=list(ENGINES), metavar="ENGINE",
         help=f"which engines (default all): {', '.join(ENGINES)}",

@@ -95,9 +95,7 @@ def long_text(name: str, tokens: int) -> Curve:
 def different_schema(number: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """A schema that no other number has, and an instance of it."""
     chance = random.Random(SEED + number)
-    chosen = {
-        f"{chance.choice(words(100).split()).lower()}_{i}_{number}": chance.choice(KINDS) for i in range(8)
-    }
+    chosen = {f"{chance.choice(words(100).split()).lower()}_{i}_{number}": chance.choice(KINDS) for i in range(8)}
     longest = {"bound": ({"type": "string", "maxLength": number}, "")}
     properties = {key: kind for key, (kind, _) in (chosen | longest).items()}
     return an_object(properties), {key: value for key, (_, value) in (chosen | longest).items()}

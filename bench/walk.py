@@ -91,9 +91,7 @@ def measure(name: str, engine: Engine, case: Case, row: NDArray[np.uint32], limi
     return result
 
 
-def _measure(
-    engine: Engine, case: Case, row: NDArray[np.uint32], limit_ns: float, result: CaseResult
-) -> None:
+def _measure(engine: Engine, case: Case, row: NDArray[np.uint32], limit_ns: float, result: CaseResult) -> None:
     compiled: list[Any] = []
 
     def to_first_mask() -> None:

@@ -17,9 +17,7 @@ from .source import clip
 __all__ = ["LLAMA", "XGRAMMAR", "Escapes", "Spelling", "class_ranges", "string_text"]
 
 _HEX_BASE = 16
-_DIGITS = {
-    count: re.compile(rf"[0-9A-Fa-f]{{{count}}}" if count else "[0-9A-Fa-f]+") for count in (0, 2, 4, 8)
-}
+_DIGITS = {count: re.compile(rf"[0-9A-Fa-f]{{{count}}}" if count else "[0-9A-Fa-f]+") for count in (0, 2, 4, 8)}
 
 
 @dataclass(frozen=True)
@@ -163,15 +161,11 @@ def _escape(spelling: Spelling, offset: int, escapes: Escapes, in_class: bool) -
     if code > MAX_CODE_POINT:
         raise spelling.error(offset, f"{shown} is beyond U+10FFFF, the last code point")
     if SURROGATES[0] <= code <= SURROGATES[1]:
-        raise spelling.error(
-            offset, f"{shown} is a surrogate, which UTF-8 cannot encode: write the character itself"
-        )
+        raise spelling.error(offset, f"{shown} is a surrogate, which UTF-8 cannot encode: write the character itself")
     return chr(code), digits.end()
 
 
 def _unknown(letter: str, escapes: Escapes, in_class: bool) -> str:
     if in_class and letter in "dDwWsS":
-        return (
-            f"\\{letter} is no escape of GBNF: write the ranges, such as [0-9], [A-Za-z0-9_] or [ \\t\\r\\n]"
-        )
+        return f"\\{letter} is no escape of GBNF: write the ranges, such as [0-9], [A-Za-z0-9_] or [ \\t\\r\\n]"
     return f"unknown escape \\{clip(letter)}: strings know {escapes.shown}"

@@ -139,9 +139,7 @@ def _unexpected_end(here: Situation) -> GrammarError:
         message = _NO_ELEMENT.replace("next rule", "end of the grammar")
     if message is None and "_DEFINES" in here.expected:
         message = f"expected `::=` after the rule name `{clip(last)}`"
-    return here.source.error(
-        message or "the grammar ends too early", last.end_line or 1, last.end_column or 1
-    )
+    return here.source.error(message or "the grammar ends too early", last.end_line or 1, last.end_column or 1)
 
 
 def _next_rule(here: Situation, token: Token) -> bool:

@@ -55,9 +55,7 @@ def resolve_token_text(token: Token, token_id: Callable[[str], int | None] | Non
     if text.startswith("<["):
         raise at(token, f"expected a token id as in <[5]>, found {clip(text)}")
     if token_id is None:
-        raise at(
-            token, f"the token {clip(text)} needs a vocabulary: write its id as <[id]>, or compile with one"
-        )
+        raise at(token, f"the token {clip(text)} needs a vocabulary: write its id as <[id]>, or compile with one")
     found = token_id(text)
     if found is None:
         raise at(token, f"the vocabulary has no single token {clip(text)}")

@@ -189,9 +189,7 @@ def _check_size(text: str) -> None:
 
 
 def _too_many_tokens() -> LimitError:
-    return LimitError(
-        f"a grammar may have {MAX_TOKENS:,} names, strings, classes and signs, and this one has more"
-    )
+    return LimitError(f"a grammar may have {MAX_TOKENS:,} names, strings, classes and signs, and this one has more")
 
 
 def _check_definitions(rules: list[Rule]) -> None:

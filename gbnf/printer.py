@@ -76,9 +76,7 @@ class _Printer:
         self._helpers: deque[tuple[str, Expression]] = deque()
         self._owner = ""
         self._referred = {name for rule in grammar.rules for name in references(rule.body)}
-        self._referred |= {
-            name for rule in grammar.rules if rule.lookahead for name in references(rule.lookahead)
-        }
+        self._referred |= {name for rule in grammar.rules if rule.lookahead for name in references(rule.lookahead)}
         self._spelled: dict[str, str] = {}
 
     def lines(self) -> Iterator[str]:
@@ -111,9 +109,7 @@ class _Printer:
     # ------------------------------------------------------------ rules and expressions
 
     def _rule(self, name: str, rule: Rule) -> str:
-        choices = (
-            rule.body.choices if isinstance(rule.body, Alternatives) and rule.body.choices else (rule.body,)
-        )
+        choices = rule.body.choices if isinstance(rule.body, Alternatives) and rule.body.choices else (rule.body,)
         texts = [self._expression(choice, _SEQUENCE if len(choices) > 1 else _CHOICE) for choice in choices]
         if rule.lookahead is not None:
             texts[-1] += f" (= {self._expression(rule.lookahead, _CHOICE, depth=1)})"
@@ -180,8 +176,7 @@ class _Printer:
                     names[target] = self._fresh(self._owner)
                     pending.append(target)
             steps: list[Expression] = [
-                sequence((CharClass(tuple(pairs)), RuleRef(names[target])))
-                for target, pairs in ranges.items()
+                sequence((CharClass(tuple(pairs)), RuleRef(names[target]))) for target, pairs in ranges.items()
             ]
             if state in automaton.accepting:
                 steps.append(EMPTY)

@@ -76,11 +76,7 @@ def _rotate(parts: list[Expression]) -> Expression:
         return flat
     items = list(flat.items)
     for at, part in enumerate(items[:-1]):
-        if (
-            isinstance(part, Repeat)
-            and isinstance(part.item, Sequence)
-            and part.item.items[0] == items[at + 1]
-        ):
+        if isinstance(part, Repeat) and isinstance(part.item, Sequence) and part.item.items[0] == items[at + 1]:
             first, *others = part.item.items
             items[at] = first
             items[at + 1] = repeat(sequence([*others, first]), part.minimum, part.maximum)

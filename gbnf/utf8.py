@@ -66,9 +66,7 @@ def utf8_sequences(ranges: Ranges) -> list[ByteSequence]:
 def _cached_sequences(ranges: Ranges) -> tuple[ByteSequence, ...]:
     sequences: list[ByteSequence] = []
     for first, last, lead, continuations in _FORMS:
-        part = tuple(
-            (max(low, first), min(high, last)) for low, high in ranges if low <= last and high >= first
-        )
+        part = tuple((max(low, first), min(high, last)) for low, high in ranges if low <= last and high >= first)
         sequences += _products(part, continuations, lead)
     return tuple(sequences)
 

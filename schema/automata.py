@@ -137,9 +137,7 @@ def minimize(dfa: Dfa) -> Dfa:
     return trim(Dfa(dfa.alphabet, moves, accepting), start_block)
 
 
-def _split(
-    blocks: list[set[int]], block_of: list[int], waiting: set[int], block: int, part: list[int]
-) -> None:
+def _split(blocks: list[set[int]], block_of: list[int], waiting: set[int], block: int, part: list[int]) -> None:
     """Move `part` out of a block into a new one; the smaller of both has to split others."""
     new = len(blocks)
     blocks.append(set(part))

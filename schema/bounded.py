@@ -82,9 +82,7 @@ def _sum(parts: list[Lengths]) -> Lengths:
     return sum(part[0] for part in parts), sum(longest) if len(longest) == len(parts) else None
 
 
-def bounded(
-    expression: Expression, minimum: int, maximum: int | None, levels: int = MAX_LEVELS
-) -> Expression | None:
+def bounded(expression: Expression, minimum: int, maximum: int | None, levels: int = MAX_LEVELS) -> Expression | None:
     """The texts of `minimum` to `maximum` characters, or None if that takes an automaton."""
     lengths = text_lengths(expression)
     if lengths is None:
@@ -134,9 +132,7 @@ def _optional(part: Repeat, minimum: int, maximum: int | None, levels: int) -> E
     return _union([EMPTY if minimum == 0 else NOTHING, bounded(part.item, minimum, maximum, levels - 1)])
 
 
-def _bounded_sequence(
-    items: list[Expression], minimum: int, maximum: int | None, levels: int
-) -> Expression | None:
+def _bounded_sequence(items: list[Expression], minimum: int, maximum: int | None, levels: int) -> Expression | None:
     """All parts but one have a fixed length, perhaps after choosing among a few alternatives."""
     ahead = list(takewhile(lambda item: _fixed_length(item) is not None, items))
     if ahead:  # they stay in front of the choices: `a(b|cd)e*`
@@ -198,10 +194,6 @@ def _options(item: Expression) -> list[Expression]:
             by_length.setdefault(_fixed_length(choice), []).append(choice)
         if None not in by_length:
             return [alternatives(choices) for choices in by_length.values()]
-    if (
-        isinstance(item, Repeat)
-        and (item.minimum, item.maximum) == (0, 1)
-        and _fixed_length(item.item) is not None
-    ):
+    if isinstance(item, Repeat) and (item.minimum, item.maximum) == (0, 1) and _fixed_length(item.item) is not None:
         return [EMPTY, item.item]
     return [item]

@@ -171,9 +171,7 @@ class Dfa:
                     )
                 )
             )
-        return Automaton(
-            tuple(edges), frozenset(state for state, final in enumerate(self.accepting) if final)
-        )
+        return Automaton(tuple(edges), frozenset(state for state, final in enumerate(self.accepting) if final))
 
 
 def common_alphabet(dfas: Iterable[Dfa]) -> list[Dfa]:

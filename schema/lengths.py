@@ -29,9 +29,7 @@ def with_length(dfa: Dfa, minimum: int, maximum: int | None, limit: int = MAX_ST
         return dfa
     moves = [list(row) for row in dfa.moves]
     accepting = list(dfa.accepting)
-    known = {
-        (final, tuple(row)): state for state, (row, final) in enumerate(zip(moves, accepting, strict=True))
-    }
+    known = {(final, tuple(row)): state for state, (row, final) in enumerate(zip(moves, accepting, strict=True))}
     merged: dict[int, int] = {}  # the result's state for a state of the layer after the current one
     layers = [] if start == DEAD else _layers(dfa, place, limit)
     for count, layer in reversed(list(enumerate(layers))):

@@ -121,9 +121,7 @@ class LazyNfa:
         for char in text:
             code = ord(char)
             self.spend(len(cells))
-            cells = {
-                target for cell in cells for ranges, target in self.edges(cell)[0] if _inside(ranges, code)
-            }
+            cells = {target for cell in cells for ranges, target in self.edges(cell)[0] if _inside(ranges, code)}
             if not cells:
                 return False
         return any(self.edges(cell)[1] for cell in cells)
@@ -150,9 +148,7 @@ class LazyNfa:
             case Sequence():
                 items = self._children[index]
                 last = position + 1 == len(items)
-                return [
-                    self._cell(items[position], 0, rest if last else self._cell(index, position + 1, rest))
-                ]
+                return [self._cell(items[position], 0, rest if last else self._cell(index, position + 1, rest))]
             case Alternatives():
                 return [self._cell(choice, 0, rest) for choice in self._children[index]]
             case Repeat(_, minimum, maximum):

@@ -52,9 +52,7 @@ def verdict(parse: Callable[[str], object], text: str) -> str:
         return f"does not parse: {error}"
 
 
-def compare(
-    model: LanguageModel, prompt: str, grammar: str, root: str, parse: Callable[[str], object]
-) -> bool:
+def compare(model: LanguageModel, prompt: str, grammar: str, root: str, parse: Callable[[str], object]) -> bool:
     """Show a prompt's free and constrained answers; whether the constrained one parses."""
     name = f"{parse.__module__}.{parse.__qualname__}".removeprefix("datetime.")
     print(f"\n=== {prompt}\n\n--- free")

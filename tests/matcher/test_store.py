@@ -327,6 +327,21 @@ def test_no_memory_for_rows_is_an_error(pairs: Vocabulary, monkeypatch: pytest.M
     check_twelve(matcher, pairs)
 
 
+def test_a_description_longer_than_usual() -> None:
+    """Forty frames end at the same letter, and a thousand tokens go on below each end."""
+    frames, letters = 40, b"abcdefghij"
+    words = [b"a" + bytes(word) for word in itertools.product(letters, repeat=3)]
+    vocabulary = Vocabulary([*(bytes([b]) for b in range(256)), b"", *words], eos_ids=[EOS])
+    # The rules differ in one character each, whose first byte is C4 for all of them.
+    rules = [f'r{i} ::= "x" [a{chr(0x100 + i)}]' for i in range(frames)]
+    choices = [f'r{i} [a-z]* "{i}!"' for i in range(frames)]
+    matcher = Matcher(compile_gbnf("\n".join(["root ::= " + " | ".join(choices), *rules]), vocabulary))
+    usual = len(matcher.heap.arrays["key"])
+    matcher.accept_bytes(b"x")
+    assert allowed(matcher, vocabulary.size) == [ord("a"), 0xC4, *range(EOS + 1, vocabulary.size)]
+    assert matcher.heap.header[tables.KEY_SIZE] > usual
+
+
 def accept_forever(matcher: Matcher, token: int) -> None:
     """Accept a token until something is raised."""
     while True:
