@@ -327,6 +327,7 @@ def test_no_memory_for_rows_is_an_error(pairs: Vocabulary, monkeypatch: pytest.M
     check_twelve(matcher, pairs)
 
 
+@pytest.mark.skipif(not JIT, reason="twenty seconds as plain Python")
 def test_a_description_longer_than_usual() -> None:
     """Forty frames end at the same letter, and a thousand tokens go on below each end."""
     frames, letters = 40, b"abcdefghij"
