@@ -97,7 +97,7 @@ REGRESSIONS = {
     "an automaton whose fallback accepts": Regression(
         {
             "root": Automaton(
-                (((98, 98, 0), (232, 232, 1), (233, 233, 2)), (), ((99, 99, 1),)),
+                (((98, 98, 0), (232, 232, 1), (0x800, 0x800, 2)), (), ((99, 99, 1),)),
                 frozenset([2]),
                 (-1, 2, -1),
             )
