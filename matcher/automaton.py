@@ -193,6 +193,10 @@ class Builder:
                         automaton.flawed = True
                     else:
                         automaton.edges[start].append((TOKEN, number, 0, end))
+                case Automaton(fallback=fallback) if fallback and (start, end) != (START, END):
+                    # A rule of its own: then "any key but these" is the same text after its first
+                    # difference in all grammars, whatever follows it there.
+                    self.call(automaton, start, self.new_rule(expression), end, MAY_SKIP)
                 case Automaton():
                     self.connect_automaton(automaton, expression, start, end)
 
@@ -243,7 +247,7 @@ class Builder:
             for target, ranges in by_target.items():
                 connect_class(automaton, ranges, states[state], states[target])
         for state, other in enumerate(source.fallback):
-            if other >= 0:
+            if other >= 0 and source.edges[other]:
                 automaton.edges[states[state]].append((FALLBACK, 0, 0, states[other]))
         for state in source.accepting:
             if states[state] != end:

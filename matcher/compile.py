@@ -309,7 +309,7 @@ class Linker:
             )
             self.set_twins(own, twins.setdefault(content, own))
         falls = [edge[3] for row in automaton.edges for edge in row if edge[0] == FALLBACK]
-        if falls:
+        if falls and not automaton.calls:
             places = {state: place for place, state in enumerate(dict.fromkeys(falls))}
             rows = []
             for state in (order := list(places)):  # grows while it is walked

@@ -22,10 +22,9 @@ from typing import Any
 import numpy as np
 
 from .branch import expand_branch, take
-from .earley import Heap, complete, expand, mix, step
+from .earley import STEP, Heap, begin, complete, expand, intern, mix, push, step
 from .jit import entry, int64, kernel, linked, words_at
 from .shape import (
-    NO_COUNTER,
     NO_PIVOT,
     SPARSE_LIMIT,
     add_words,
@@ -34,7 +33,6 @@ from .shape import (
     divide,
     least_count,
     list_holes,
-    rule_shape,
     set_bit,
     shape_of,
     symbolic_counter,
@@ -75,7 +73,6 @@ from .tables import (
     rules,
     sets,
     shapes,
-    states,
     trie_ids,
 )
 
@@ -130,89 +127,71 @@ def budget_of(h: Heap, shape: int, most: int) -> int:
 
 @linked(LINK_DESCRIBE)
 def describe(h: Heap, number: int) -> int:
-    """Write the description of a set's mask into `key`; its parts have their shapes. 0, FULL or NO_ROW."""
+    """Write the description of a set's mask into `key`; `prepare` has done its components. Returns 0 or FULL."""
     record = sets(h)[number]
     head(h)[KEY_SIZE] = 0
     write_key(h, 1 if record["flags"] & HAS_EXIT else 0)
     write_key(h, 0)
     for p in range(record["part_first"], record["part_first"] + record["part_size"]):
-        status = describe_components(h, arena(h)[p])
-        if status < 0:
-            return status
+        part = int64(arena(h)[p])
+        describe_component(h, part)
+        calls = shapes(h)[sets(h)[part]["shape"]]
+        for c in range(calls["call_first"], calls["call_first"] + calls["call_size"]):
+            describe_component(h, called(h, part, arena(h)[c]))
     key(h)[COMPONENTS_WORD] = (head(h)[KEY_SIZE] - FIRST_COMPONENT) // TRIPLE
     for p in range(record["part_first"], record["part_first"] + record["part_size"]):
-        if describe_exits(h, arena(h)[p]) == FULL:
+        part = int64(arena(h)[p])
+        if describe_exits(h, part) == FULL:
             return FULL
+        calls = shapes(h)[sets(h)[part]["shape"]]
+        for c in range(calls["call_first"], calls["call_first"] + calls["call_size"]):
+            if describe_exits(h, called(h, part, arena(h)[c])) == FULL:
+                return FULL
     return FULL if head(h)[KEY_SIZE] >= len(key(h)) else 0
 
 
 @kernel
-def part_units(h: Heap, part: int, shape: int) -> tuple[int, int]:
-    """How many units more a part must and may count, if its shape is symbolic."""
+def called(h: Heap, part: int, rule: int) -> int:
+    """The set of the beginning of a rule called from a part. FULL without room."""
+    begin(h, STEP)
+    push(h, STEP, rules(h)[rule], rule, part, 0)
+    return intern(h)
+
+
+@kernel
+def component_units(h: Heap, component: int, shape: int) -> tuple[int, int]:
+    """How many units more a component must and may count, if its shape is symbolic."""
     if not shapes(h)[shape]["symbolic"]:
         return int64(0), int64(ALL_UNITS)
-    counter = symbolic_counter(h, part)
-    return units_left(h, counter, least_count(h, part, counter))
+    counter = symbolic_counter(h, component)
+    return units_left(h, counter, least_count(h, component, counter))
 
 
 @kernel
-def describe_components(h: Heap, part: int) -> int:
-    """Describe the shape of a part and those of the rules it calls. Returns 0, FULL or NO_ROW."""
-    shape = int64(sets(h)[part]["shape"])
-    record = shapes(h)[shape]
-    _, most = part_units(h, part, shape)
+def describe_component(h: Heap, component: int) -> None:
+    """Describe what the shape of a component contributes."""
+    shape = int64(sets(h)[component]["shape"])
+    _, most = component_units(h, component, shape)
     write_key(h, shape)
     write_key(h, budget_of(h, shape, most))
-    write_key(h, pivot_mask(h, part, shape))
-    for c in range(record["call_size"]):
-        rule = arena(h)[record["call_first"] + c]
-        called = rule_shape(h, rule)
-        if called < 0:
-            return called
-        _, most_called = units_left(h, rule_counter(h, rule, called), 0)
-        write_key(h, called)
-        write_key(h, budget_of(h, called, most_called))
-        write_key(h, NO_MASK)
-    return 0
-
-
-@kernel
-def pivot_mask(h: Heap, part: int, shape: int) -> int:
-    """The mask that a part's mask is derived from, which is known by now, or NO_MASK."""
     pivot = shapes(h)[shape]["pivot"]
-    if pivot == NO_PIVOT:
-        return NO_MASK
-    return int64(sets(h)[step(h, part, pivot)]["mask"])
+    write_key(h, NO_MASK if pivot == NO_PIVOT else sets(h)[step(h, component, pivot)]["mask"])
 
 
 @kernel
-def describe_exits(h: Heap, part: int) -> int:
-    """Describe what is alive below the exits of a part and of the rules it calls. Returns 0 or FULL."""
-    shape = int64(sets(h)[part]["shape"])
+def describe_exits(h: Heap, component: int) -> int:
+    """Describe what is alive below the exits of a component. Returns 0 or FULL."""
+    shape = int64(sets(h)[component]["shape"])
     record = shapes(h)[shape]
-    least, most = part_units(h, part, shape)
-    used = list_holes(h, part)
+    least, most = component_units(h, component, shape)
+    used = list_holes(h, component)
     for g in range(record["group_first"], record["group_first"] + record["group_size"]):
         group = groups(h)[g]
         if group["hole"] < used:
             goal, origin = holes(h)[group["hole"], 0], holes(h)[group["hole"], 1]
             if leave(h, group, origin, goal, least, most) == FULL:
                 return FULL
-    for c in range(record["call_size"]):
-        rule = int64(arena(h)[record["call_first"] + c])
-        called = rule_shape(h, rule)
-        least, most = units_left(h, rule_counter(h, rule, called), 0)
-        exits_of = shapes(h)[called]
-        for g in range(exits_of["group_first"], exits_of["group_first"] + exits_of["group_size"]):
-            if leave(h, groups(h)[g], part, rule, least, most) == FULL:
-                return FULL
     return 0
-
-
-@kernel
-def rule_counter(h: Heap, rule: int, shape: int) -> int:
-    """The counter of a called rule, if its shape is symbolic, or NO_COUNTER."""
-    return int64(states(h)[rules(h)[rule]]["counter"]) if shapes(h)[shape]["symbolic"] else int64(NO_COUNTER)
 
 
 @kernel
@@ -322,17 +301,32 @@ def mask_of(h: Heap, number: int) -> int:
         return FULL
     for p in range(record["part_first"], record["part_first"] + record["part_size"]):
         part = int64(arena(h)[p])
-        shape = shape_of(h, part)
-        if shape < 0:
-            return shape
-        if shapes(h)[shape]["pivot"] != NO_PIVOT:
-            pivot = step(h, part, shapes(h)[shape]["pivot"])
-            if pivot == FULL:
-                return FULL
-            mask = plain_mask(h, pivot)
-            if mask < 0:
-                return mask
+        status = prepare(h, part)
+        if status < 0:
+            return status
+        calls = shapes(h)[sets(h)[part]["shape"]]
+        for c in range(calls["call_first"], calls["call_first"] + calls["call_size"]):
+            status = prepare(h, called(h, part, arena(h)[c]))
+            if status < 0:
+                return status
     return described_mask(h, number)
+
+
+@kernel
+def prepare(h: Heap, component: int) -> int:
+    """See to it that a component has its shape, and the pivot of the shape its mask. 0, FULL or NO_ROW."""
+    if component == FULL:
+        return FULL
+    shape = shape_of(h, component)
+    if shape < 0:
+        return shape
+    if shapes(h)[shape]["pivot"] == NO_PIVOT:
+        return 0
+    pivot = step(h, component, shapes(h)[shape]["pivot"])
+    if pivot == FULL:
+        return FULL
+    mask = plain_mask(h, pivot)
+    return mask if mask < 0 else 0
 
 
 @kernel
@@ -349,7 +343,7 @@ def described_mask(h: Heap, number: int) -> int:
 
 @kernel
 def plain_mask(h: Heap, number: int) -> int:
-    """The mask of a pivot: one item, whose shape has no pivot. FULL or NO_ROW without room."""
+    """The mask of a pivot: one item, whose shape has no pivot and no calls. FULL or NO_ROW without room."""
     if sets(h)[number]["mask"] >= 0:
         return int64(sets(h)[number]["mask"])
     if divide(h, number) == FULL:

@@ -57,10 +57,8 @@ from .tables import (
     HAS_EXIT,
     HAS_TOKENS,
     LINK_DIVIDE,
-    LINK_RULE_SHAPE,
     LINK_SHAPE_OF,
     LINK_WALK,
-    LOOP,
     MAX_ROWS,
     N_ROWS,
     N_SHAPES,
@@ -86,8 +84,6 @@ from .tables import (
     moves,
     path,
     rows,
-    rule_shapes,
-    rules,
     sets,
     shapes,
     states,
@@ -300,40 +296,6 @@ def shape_of(h: Heap, number: int) -> int:
 
 
 @kernel
-def beginning(h: Heap, start: int, counted: int) -> int:
-    """The abstract set of the beginning of a rule, with a symbolic count or none. FULL without room."""
-    state = states(h)[start]
-    begin(h, STEP)
-    if counted:
-        push(h, STEP, state["twin"], 0, BOTTOM, SYMBOLIC)
-    else:
-        push(h, STEP, state["twin"] if state["counter"] < 0 else start, 0, BOTTOM, 0)
-    return intern(h)
-
-
-@linked(LINK_RULE_SHAPE)
-def rule_shape(h: Heap, rule: int) -> int:
-    """The shape of the beginning of a rule; its only hole is whoever calls it. FULL or NO_ROW without room."""
-    memo = rule_shapes(h)
-    if memo[rule] > 0:
-        return int64(memo[rule] - 1)
-    start = rules(h)[rule]
-    counted = 1 if states(h)[start]["flags"] & LOOP and not head(h)[FEATURES] & OFF_SYMBOLIC else 0
-    image = beginning(h, start, counted)
-    if image == FULL or expand(h, image) == FULL:
-        return FULL
-    if counted and sets(h)[image]["flags"] & HAS_TOKENS:
-        counted = 0
-        image = beginning(h, start, counted)
-        if image == FULL:
-            return FULL
-    shape = shape_of_image(h, image, counted)
-    if shape >= 0:
-        memo[rule] = shape + 1
-    return shape
-
-
-@kernel
 def shape_of_image(h: Heap, image: int, symbolic: int) -> int:
     """The shape of an abstract set, walked if it is new. FULL or NO_ROW without room."""
     known = int64(sets(h)[image]["shape"])
@@ -440,7 +402,8 @@ def pivot_of(h: Heap, shape: int, image: int) -> int:
             shape_after = shape_of(h, after)
             if shape_after < 0:
                 return shape_after
-            if shapes(h)[shape_after]["pivot"] == NO_PIVOT:
+            record = shapes(h)[shape_after]
+            if record["pivot"] == NO_PIVOT and record["call_size"] == 0:
                 return byte
     return NO_PIVOT
 

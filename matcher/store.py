@@ -110,7 +110,7 @@ class Tables:
 class Masks:
     """Everything about masks that outlives a heap, and the dense rows as numpy views."""
 
-    def __init__(self, vocabulary: Vocabulary, rule_limit: int, scale: int) -> None:
+    def __init__(self, vocabulary: Vocabulary, scale: int) -> None:
         trie = vocabulary.trie
         nodes, tokens = len(trie.byte), len(trie.token_ids)
         self.words = vocabulary.words
@@ -118,7 +118,6 @@ class Masks:
         self.max_rows = min(self.max_rows, 1 << 16)
         self.arrays = {
             "shapes": allocate("shapes", SHAPES),
-            "rule_shapes": allocate("rule_shapes", rule_limit),
             "groups": allocate("groups", 4 * SHAPES),
             "branches": allocate("branches", BRANCHES),
             "arena": allocate("arena", ARENA),
@@ -240,7 +239,7 @@ class Store:
             "eos_ids": np.asarray(vocabulary.eos_ids, dtype=np.int32),
         }
         self.tables = Tables(states, edges)
-        self.masks = Masks(vocabulary, len(self.tables.arrays["rules"]), self.scale)
+        self.masks = Masks(vocabulary, self.scale)
         self.heap = self.new_heap(None)
 
     def new_heap(self, old: Heap | None) -> Heap:
@@ -271,10 +270,10 @@ class Store:
         return True
 
     def new_masks(self) -> Masks:
-        """Fresh masks with room for the shapes of all rules."""
+        """Fresh masks."""
         vocabulary = self.vocabulary()
         assert vocabulary is not None  # whoever asks for a mask holds it
-        return Masks(vocabulary, len(self.tables.arrays["rules"]), self.scale)
+        return Masks(vocabulary, self.scale)
 
     def retire(self, live: int, fresh_masks: bool) -> None:
         """Replace the heap (and the masks) because something is full. `live` sets will be carried over."""

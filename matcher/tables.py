@@ -144,7 +144,6 @@ ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
     "completions": (np.int64, 3),  # memo (origin, goal) -> set
     "follows": (np.int64, 4),  # memo (branch, set) -> span of the arena: the alive branches
     "shapes": (SHAPE, 0),
-    "rule_shapes": (np.int32, 0),  # rule -> 1 + shape of its beginning, or 0
     "groups": (GROUP, 0),
     "branches": (BRANCH, 0),
     "arena": (np.int32, 0),  # variable-length lists of everything about masks
@@ -196,10 +195,10 @@ FEATURES = WORDS + 1  # optimisations that are switched off: bits of `OFF_*`
 # Addresses of linked kernels (`jit.linked`).
 LINK_EXPAND = FEATURES + 1
 LINK_SETTLE, LINK_STEP, LINK_COMPLETE = LINK_EXPAND + 1, LINK_EXPAND + 2, LINK_EXPAND + 3
-LINK_SHAPE_OF, LINK_RULE_SHAPE, LINK_WALK = LINK_EXPAND + 4, LINK_EXPAND + 5, LINK_EXPAND + 6
+LINK_SHAPE_OF, LINK_WALK, LINK_DIVIDE = LINK_EXPAND + 4, LINK_EXPAND + 5, LINK_EXPAND + 6
 LINK_FIND_MASK, LINK_FOLLOW, LINK_DESCRIBE = LINK_EXPAND + 7, LINK_EXPAND + 8, LINK_EXPAND + 9
-LINK_INTERN, LINK_DIVIDE = LINK_EXPAND + 10, LINK_EXPAND + 11
-HEADER_WORDS = LINK_DIVIDE + 1
+LINK_INTERN = LINK_EXPAND + 10
+HEADER_WORDS = LINK_INTERN + 1
 OFF_SHAPES, OFF_SYMBOLIC, OFF_CALLS, OFF_PIVOT, OFF_MEMO, OFF_TWINS, OFF_SHARING, OFF_PARTS = (
     1 << bit for bit in range(8)
 )
@@ -234,7 +233,6 @@ agenda = _view("agenda")
 seen = _view("seen")
 completions = _view("completions")
 follows = _view("follows")
-rule_shapes = _view("rule_shapes")
 cleared = _view("cleared")
 shapes = _view("shapes")
 groups = _view("groups")
