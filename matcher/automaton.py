@@ -229,7 +229,9 @@ class Builder:
         Its first state is `start` unless an edge returns there, and an accepting state
         without edges is `end`; the others are joined to them by epsilons.
         """
-        if not keeps_fallback(source):
+        flawed = not all_states_accept(source)
+        # An edge that is dropped because it leads nowhere must not fall back instead.
+        if flawed or not keeps_fallback(source):
             source = without_fallback(source)
         returns = any(target == 0 for edges in source.edges for _, _, target in edges)
         states = [
@@ -252,7 +254,7 @@ class Builder:
         for state in source.accepting:
             if states[state] != end:
                 self.epsilon(automaton, states[state], end)
-        automaton.flawed |= not all_states_accept(source)
+        automaton.flawed |= flawed
 
 
 def keeps_fallback(source: Automaton) -> bool:
@@ -277,7 +279,8 @@ def all_states_accept(source: Automaton) -> bool:
             into[target].append(state)
     for state, other in enumerate(source.fallback):
         if other >= 0:
-            into[other].append(state)
+            for _, _, target in source.edges[other]:
+                into[target].append(state)
     useful, stack = set(source.accepting), list(source.accepting)
     while stack:
         for state in into[stack.pop()]:
