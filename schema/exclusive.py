@@ -11,10 +11,11 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from .document import identity
+from .emptiness import disjoint
 from .facts import ARRAY, NUMBER, OBJECT, STRING, type_of
 from .nodes import Anything, ArrayTerm, Node, ObjectTerm, Property, Term, Values
 from .numbers import NumberSet
-from .strings import StringLanguage, contains, disjoint
+from .strings import StringLanguage, contains
 
 __all__ = ["Prover"]
 

@@ -31,9 +31,11 @@ from infernix.gbnf.grammar import (
 )
 
 from .document import json_text_of
+from .emptiness import is_empty
 from .json_text import JSON_STRING
 from .nodes import Kind, ObjectTerm, Property
-from .strings import StringLanguage, is_empty, json_text
+from .object_terms import names_listed
+from .strings import StringLanguage, checker, json_text
 
 if TYPE_CHECKING:
     from .lower import Lowering
@@ -158,6 +160,11 @@ def _key(lowering: Lowering, keys: StringLanguage) -> Expression:
     """The text of a key of the language, quotes included."""
     if keys.is_free:
         return lowering.standard(JSON_STRING.name)
+    for pattern in keys.patterns:
+        names = names_listed(pattern)
+        if names is not None:
+            belongs = checker(keys)
+            return alternatives(Literal(json_text_of(name)) for name in names if belongs(name))
     return json_text(keys)
 
 

@@ -9,19 +9,21 @@ one of the kinds, so it splits the set into several terms.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from infernix.gbnf.errors import UnsupportedSchema
 
+from .emptiness import is_empty
 from .facts import ALWAYS, NEVER, Facts
 from .nodes import Anything, Kind, Node, ObjectTerm, Property, Term, Values
 from .objects import ALL_OBJECTS, ObjectPart, ObjectSet, Some
-from .strings import StringLanguage, checker, contains, intersect, is_empty
+from .strings import StringLanguage, checker, contains, intersect
 from .values import members_for, satisfies
 
-__all__ = ["object_terms"]
+__all__ = ["names_listed", "object_terms"]
 
 MAX_PATTERN_CELLS = 256
 """At most this many kinds of keys told apart by `patternProperties`."""
@@ -131,7 +133,7 @@ class _Builder:
         parts = self.objects.parts
         patterns = list(dict.fromkeys(pattern for part in parts for pattern, _ in part.patterns))
         cells = self._matching_cells(keys, patterns)
-        unmatched = intersect(keys, StringLanguage(not_patterns=tuple(patterns)))
+        unmatched = intersect(keys, _avoiding(patterns))
         for language, matched in (*cells, (unmatched, frozenset[str]())):
             members: list[int] = []
             for part in parts:
@@ -152,13 +154,10 @@ class _Builder:
                     split.append((language, matched))
                     continue
                 split.append((both, matched | {pattern}))
-                split.append((intersect(language, StringLanguage(not_patterns=(pattern,))), matched))
-            rivals = tuple(
-                other for other in patterns[:position] if not is_empty(StringLanguage(patterns=(other, pattern)))
-            )
-            split.append(
-                (intersect(base, intersect(inside, StringLanguage(not_patterns=rivals))), frozenset({pattern}))
-            )
+                split.append((intersect(language, _avoiding([pattern])), matched))
+            rivals = [other for other in patterns[:position] if not is_empty(StringLanguage(patterns=(other, pattern)))]
+            alone = intersect(base, intersect(inside, _avoiding(rivals)))
+            split.append((alone, frozenset({pattern})))
             cells = [cell for cell in split if not is_empty(cell[0])]
             if len(cells) > MAX_PATTERN_CELLS:
                 raise UnsupportedSchema("too many overlapping patternProperties", self.pointer)
@@ -187,3 +186,25 @@ def _without(language: StringLanguage, names: frozenset[str]) -> StringLanguage:
         belongs = checker(language)
         names = frozenset(name for name in names if belongs(name))
     return intersect(language, StringLanguage(excluded=names)) if names else language
+
+
+def _avoiding(patterns: Iterable[str]) -> StringLanguage:
+    """The names that no pattern matches; a pattern that lists names excludes just these."""
+    excluded: list[str] = []
+    others: list[str] = []
+    for pattern in patterns:
+        names = names_listed(pattern)
+        excluded += names or ()
+        others += [pattern] if names is None else []
+    return StringLanguage(excluded=frozenset(excluded), not_patterns=tuple(others))
+
+
+_LISTED = re.compile(r"\^(?:([\w /@:,-]+)|\((?:\?:)?([\w /@:,|-]+)\))\$", re.ASCII)
+
+
+def names_listed(pattern: str) -> tuple[str, ...] | None:
+    """The names that a pattern lists, as in `^name$` and `^(one|two)$`; None for any other pattern."""
+    found = _LISTED.fullmatch(pattern)
+    if found is None:
+        return None
+    return tuple(dict.fromkeys([found[1]] if found[1] else found[2].split("|")))

@@ -25,6 +25,7 @@ from infernix.gbnf.errors import UnsatisfiableSchema, UnsupportedSchema
 from .array_terms import array_terms, needed_nodes
 from .conjunction import Conjunction, Place
 from .document import identity, mentions
+from .emptiness import is_empty
 from .exclusive import Prover
 from .facts import (
     ALL_TYPES,
@@ -47,7 +48,7 @@ from .nodes import Anything, Node, Term, Values, find_productive
 from .numbers import ALL_NUMBERS, NumberSet
 from .object_terms import object_terms
 from .references import resolve
-from .strings import StringLanguage, is_empty
+from .strings import StringLanguage
 from .values import chosen, fits_alone, satisfies
 
 __all__ = ["Reduction", "reduce_schema"]

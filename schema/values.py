@@ -7,17 +7,16 @@ facts refuse is refused here too, when it speaks of the constant's type.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, Protocol
 
 from infernix.gbnf.errors import InvalidSchema, UnsupportedSchema
 
 from .arrays import ArraySet
 from .document import MAX_VALUE_DEPTH, identity
+from .emptiness import matches
 from .facts import ALWAYS, ARRAY, NUMBER, OBJECT, STRING, Choice, Facts, type_of
 from .objects import ObjectPart, ObjectSet
-from .strings import StringLanguage, checker, contains
+from .strings import contains
 
 __all__ = ["Reader", "chosen", "fits_alone", "members_for", "satisfies"]
 
@@ -134,12 +133,6 @@ def members_for(part: ObjectPart, name: str) -> list[int]:
     declared = name in part.properties
     members = [part.properties[name]] if declared else []
     for pattern, member in part.patterns:
-        if _searcher(pattern)(name):
+        if matches(pattern, name):
             members.append(member)
     return members or ([] if part.additional == ALWAYS else [part.additional])
-
-
-@lru_cache(maxsize=1024)
-def _searcher(pattern: str) -> Callable[[str], bool]:
-    """A test whether a pattern matches somewhere."""
-    return checker(StringLanguage(patterns=(pattern,)))

@@ -84,7 +84,7 @@ def declared_names(root: Any) -> list[str]:
             for key in reversed(node):
                 if key == "properties" and isinstance(node[key], dict):
                     stack.append(tuple(node[key]))
-                elif key == "$ref" and node[key] not in entered and str(node[key]).startswith("#/"):
+                elif key == "$ref" and str(node[key]).startswith("#/") and node[key] not in entered:
                     entered.add(node[key])
                     stack.append(_target(root, node[key]))
                 stack.append(node[key])

@@ -1,0 +1,137 @@
+"""Is there any string that satisfies these assertions? Answered by looking for one.
+
+Whether two patterns exclude each other, or a name can exist that matches none of them, is asked often;
+building the automaton of their combination only to see whether it is empty is slow. The
+search here walks the product of the patterns' automata breadth first, one character of each
+kind at a time, and stops at the first member: most languages have a short one, and most empty
+intersections die within a few characters. Where it does not come to an end soon, or where
+lengths and excluded values matter, the automaton decides (`strings.is_empty`).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from threading import Lock
+
+from infernix.gbnf.errors import LimitError
+from infernix.gbnf.grammar import MAX_CODE_POINT, SURROGATES
+from infernix.gbnf.regex import parse_search
+
+from . import strings
+from .formats import format_expression
+from .nfa import LazyNfa
+from .strings import StringLanguage
+
+__all__ = ["disjoint", "is_empty", "matches"]
+
+MAX_PLACES = 500
+"""So many places of the product are looked at before the automaton is asked."""
+CACHED = 4096
+
+_LOCK = Lock()
+"""The cached automata unfold as they are used, by one thread at a time."""
+
+Cells = tuple[frozenset[int], ...]
+"""For each automaton, the cells that the text so far leads to."""
+
+
+@lru_cache(CACHED)
+def is_empty(language: StringLanguage) -> bool:
+    """Whether no string belongs to the language. Raises as `strings.is_empty`."""
+    if language.max_length is not None and language.min_length > language.max_length:
+        return True
+    if not (language.patterns or language.formats or language.not_patterns or language.excluded):
+        return False
+    length = _shortest_member(language)
+    if length is None:
+        return strings.is_empty(language)
+    if length < 0 or (language.max_length is not None and length > language.max_length):
+        return True
+    if length >= language.min_length and not language.excluded:
+        return False
+    return strings.is_empty(language)
+
+
+def disjoint(first: StringLanguage, second: StringLanguage) -> bool:
+    """Whether no string belongs to both languages. Raises as `strings.is_empty`."""
+    return is_empty(strings.intersect(first, second))
+
+
+def _shortest_member(language: StringLanguage) -> int | None:
+    """The length of a shortest string of the patterns and formats alone; -1 if there is none, None if not found."""
+    try:
+        with _LOCK:
+            return _search(*_automata(language))
+    except LimitError:
+        return None
+
+
+def _automata(language: StringLanguage) -> tuple[list[LazyNfa], list[LazyNfa]]:
+    """The automata that must accept, and those that must not."""
+    required = [_pattern(pattern) for pattern in language.patterns]
+    required += [_format(name) for name in language.formats]
+    return required, [_pattern(pattern) for pattern in language.not_patterns]
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether a pattern is found in a text."""
+    with _LOCK:
+        return _pattern(pattern).accepts(text)
+
+
+@lru_cache(CACHED)
+def _pattern(pattern: str) -> LazyNfa:
+    return LazyNfa(parse_search(pattern))
+
+
+@lru_cache(CACHED)
+def _format(name: str) -> LazyNfa:
+    return LazyNfa(format_expression(name))
+
+
+def _search(required: list[LazyNfa], forbidden: list[LazyNfa]) -> int | None:
+    """Breadth first over the product. The required automata must all go on; forbidden ones may die."""
+    automata = [*required, *forbidden]
+    start: Cells = tuple(frozenset([automaton.start]) for automaton in automata)
+    seen = {start}
+    layer, length = [start], 0
+    while layer:
+        following: list[Cells] = []
+        for cells in layer:
+            ends = [
+                any(automaton.edges(cell)[1] for cell in mine) for automaton, mine in zip(automata, cells, strict=True)
+            ]
+            if all(ends[: len(required)]) and not any(ends[len(required) :]):
+                return length
+            for after in _successors(automata, len(required), cells):
+                if after not in seen:
+                    seen.add(after)
+                    following.append(after)
+            if len(seen) > MAX_PLACES:
+                return None
+        layer, length = following, length + 1
+    return -1
+
+
+def _successors(automata: list[LazyNfa], required: int, cells: Cells) -> set[Cells]:
+    """The places that one more character leads to, for one character between any two neighbouring bounds."""
+    edges = [
+        [edge for cell in mine for edge in automaton.edges(cell)[0]]
+        for automaton, mine in zip(automata, cells, strict=True)
+    ]
+    starts = {0}
+    for mine in edges:
+        for ranges, _ in mine:
+            for low, high in ranges:
+                starts |= {low, high + 1}
+    found: set[Cells] = set()
+    for code in starts:
+        if code > MAX_CODE_POINT or SURROGATES[0] <= code <= SURROGATES[1]:
+            continue
+        after = tuple(
+            frozenset(target for ranges, target in mine if any(low <= code <= high for low, high in ranges))
+            for mine in edges
+        )
+        if all(after[:required]):
+            found.add(after)
+    return found
