@@ -73,6 +73,8 @@ JSON_STRING = Rule("json-string", sequence([QUOTE, repeat(JSON_CHAR, 0, None), Q
 
 def encode_text(text: str) -> str:
     """The canonical JSON form of `text`, without quotes."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return text
     return "".join(_encode_char(ord(char)) for char in text)
 
 

@@ -56,7 +56,8 @@ def any_key_but(names: Iterable[str]) -> Automaton:
     for name in names:
         node, state = 0, ANY
         for char in encode_text(name):
-            state = _follow(state, char)
+            if state != ANY or char == "\\":  # any other character of a canonical form stays in ANY
+                state = _follow(state, char)
             child = tree[node].get(char)
             if child is None:
                 child = tree[node][char] = len(tree)
