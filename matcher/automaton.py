@@ -61,6 +61,8 @@ LAST_ASCII = 0x7F
 EPSILON_GROWTH, EPSILON_SLACK = 4, 64
 """Epsilons stay where removing them would grow a rule's edges by more than this factor and slack."""
 
+MAX_LITERAL_BYTES = 1_000_000
+"""Each byte of a literal is a state of the tables."""
 SMALL_BODY = 64
 """Nodes of an expression that is written into a counted rule instead of being a rule of its own."""
 
@@ -108,6 +110,7 @@ class Builder:
         self.rules: list[RuleAutomaton] = []
         self.todo: list[tuple[int, Expression]] = []
         self.numbers: dict[str, int] = {}
+        self.literal_bytes = 0
 
     def build(self) -> list[RuleAutomaton]:
         """The automata, epsilons and unproductive parts included."""
@@ -154,6 +157,14 @@ class Builder:
             rule = self.rule_number(body.name) if isinstance(body, RuleRef) else self.new_rule(body)
             self.call(automaton, START, rule, END, NO_SKIP)
 
+    def spell(self, automaton: RuleAutomaton, text: str, start: int, end: int) -> None:
+        """Add the one path of a literal."""
+        data = text.encode()
+        self.literal_bytes += len(data)
+        if self.literal_bytes > MAX_LITERAL_BYTES:
+            raise LimitError(f"the grammar's literals have more than {MAX_LITERAL_BYTES} bytes in all")
+        automaton.edges[start].append((LITERAL, data, 0, end))
+
     def call(self, automaton: RuleAutomaton, start: int, rule: int, end: int, skip: int) -> None:
         """A call of `rule` from `start` to `end`."""
         automaton.calls[rule] = None
@@ -172,7 +183,7 @@ class Builder:
             match expression:
                 case Literal(text):
                     if text:
-                        automaton.edges[start].append((LITERAL, text.encode(), 0, end))
+                        self.spell(automaton, text, start, end)
                     else:
                         self.epsilon(automaton, start, end)
                 case RuleRef(name):
