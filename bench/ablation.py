@@ -12,7 +12,7 @@ from pathlib import Path
 from .cases import data_folder, read_groups, sample, schema_case
 from .engines import WITHOUT, switches
 from .masks import collect
-from .report import as_json, tables, versions
+from .report import as_json, details, tables, versions
 from .runner import Plan
 from .vocabularies import VOCABULARIES, load_vocabulary
 
@@ -30,6 +30,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--vocabulary", choices=VOCABULARIES, default="qwen35")
     parser.add_argument("--seconds-per-case", type=float, default=LIMIT_S, metavar="SECONDS")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write tables, slowest cases and wrong verdicts")
     options = parser.parse_args(arguments)
 
     vocabulary = load_vocabulary(options.vocabulary)
@@ -48,6 +49,8 @@ def main(arguments: list[str] | None = None) -> None:
     print(tables(data))
     if options.json:
         options.json.write_text(json.dumps(data, indent=1) + "\n")
+    if options.report:
+        options.report.write_text(f"{tables(data)}\n\n{details(results, cases, vocabulary.tokens())}\n")
 
 
 if __name__ == "__main__":
