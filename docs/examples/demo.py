@@ -54,7 +54,8 @@ def verdict(parse: Callable[[str], object], text: str) -> str:
 
 def compare(model: LanguageModel, prompt: str, grammar: str, root: str, parse: Callable[[str], object]) -> bool:
     """Show a prompt's free and constrained answers; whether the constrained one parses."""
-    name = f"{parse.__module__}.{parse.__qualname__}".removeprefix("datetime.")
+    # A method that is built in has no module, but its qualified name says enough.
+    name = parse.__qualname__ if parse.__module__ in (None, "datetime") else f"{parse.__module__}.{parse.__qualname__}"
     print(f"\n=== {prompt}\n\n--- free")
     print(f"--> {name} {verdict(parse, answer(model, prompt, None))}")
     print(f"\n--- inside {grammar} ({root})")
