@@ -23,9 +23,10 @@ from infernix.gbnf.errors import GrammarError, LimitError
 from infernix.gbnf.grammar import Grammar, Rule, RuleRef, TokenSet, walk
 
 from . import tables
-from .automaton import END, LITERAL, START, Automata, RuleAutomaton, build_automata
+from .automaton import Automata, build_automata
 from .bitmask import pack
 from .earley import first_set
+from .rule_automaton import END, LITERAL, START, RuleAutomaton
 from .store import MAX_TOKEN_SETS, Heap, StandardRule, Store
 from .tables import BYTE, CALL, EPSILON, FALLBACK, FINAL, LOOP, UNIT_END
 from .vocabulary import TokenKind, Vocabulary

@@ -38,8 +38,9 @@ from infernix.gbnf.grammar import (
 from infernix.gbnf.parser import parse_gbnf
 from infernix.matcher import store as store_module
 from infernix.matcher import tables
-from infernix.matcher.automaton import EPSILON_GROWTH, EPSILON_SLACK, build_automata, strongly_connected
+from infernix.matcher.automaton import build_automata
 from infernix.matcher.compile import CompiledGrammar, compile_grammar
+from infernix.matcher.finishing import EPSILON_GROWTH, EPSILON_SLACK, strongly_connected
 from infernix.matcher.reference import ReferenceMatcher
 from infernix.matcher.vocabulary import Vocabulary
 
