@@ -12,7 +12,7 @@ PIP    := $(BIN)/python -m pip install --disable-pip-version-check --quiet -c co
 export OMP_NUM_THREADS ?= 1
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: help demo test test-slow test-nojit test-gpu bench bench-quick lint format fuzz clean
+.PHONY: help demo test test-slow test-nojit test-gpu bench bench-quick lint format clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -51,9 +51,6 @@ bench: $(VENV)/.bench  ## the benchmark against other engines (about half an hou
 bench-quick: $(VENV)/.bench  ## the same on a small sample (about three minutes)
 	$(BIN)/python -m bench.masks --quick
 
-fuzz: $(VENV)/.fuzz  ## two minutes of differential fuzzing
-	$(BIN)/infernix fuzz run --minutes 2
-
 clean:  ## remove the environment and everything that was built
 	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 
@@ -62,7 +59,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 # One stamp for each extra. Installing an extra keeps what other extras have brought.
-$(VENV)/.engine $(VENV)/.dev $(VENV)/.bench $(VENV)/.fuzz: $(VENV)/.%: pyproject.toml constraints.txt | $(VENV)/bin/python
+$(VENV)/.engine $(VENV)/.dev $(VENV)/.bench: $(VENV)/.%: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "installing infernix[$*] into $(VENV) (a few minutes the first time) ..."
 	@$(PIP) -e '.[$*]'
 	@touch $@
