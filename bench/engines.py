@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,6 +41,7 @@ from .vocabularies import BenchVocabulary
 __all__ = ["ENGINES", "WITHOUT", "Engine", "Session", "engine_class", "make_engine", "one_thread", "switches"]
 
 Row = NDArray[np.uint32]
+LLGUIDANCE_DIRECTIVE = "%llguidance {}"
 ANY_OBJECT = '{"type": "object"}'
 
 
@@ -307,13 +309,20 @@ class GLRMask(Engine):
         elif source.kind == "choice":
             grammar = Grammar.from_lark(f"start: {_alternatives(source)}")
         else:
-            grammar = Grammar.from_lark(gbnf_to_lark(source.text))
+            grammar = Grammar.from_lark(_plain_lark(gbnf_to_lark(source.text)))
         return grammar.compile(self.vocabulary)
 
     def session(self, compiled: Any, row: Row) -> Session:
         state = compiled.start()
         fill = partial(state.fill_mask, row.view(np.int32))
         return Session(fill, state.commit_token, state.is_accepting, row)
+
+
+def _plain_lark(text: str) -> str:
+    """llguidance's Lark without its directive and with Lark's own notation for counts."""
+    text = text.replace(LLGUIDANCE_DIRECTIVE, "")
+    text = re.sub(r"\{(\d+)\}", r" ~ \1", text)
+    return re.sub(r"\{(\d+),(\d+)\}", r" ~ \1..\2", text)
 
 
 def _alternatives(source: Source) -> str:
