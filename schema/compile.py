@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from infernix.gbnf.errors import InvalidSchema, SchemaError, UnsatisfiableSchema
+from infernix.gbnf.errors import InvalidSchema, SchemaError, UnsatisfiableSchema, UnsupportedSchema
 from infernix.gbnf.grammar import Grammar
 
 from .document import read_source
 from .keywords import Draft
 from .layout import LAYOUTS, Layout
 from .lower import lower
-from .reduce import reduce_schema
+from .nodes import Node
+from .reduce import Reduction, reduce_schema
 from .report import reduced_data
 
 __all__ = ["LayoutName", "Verdict", "analyse", "json_object_grammar", "schema_grammar"]
@@ -37,9 +38,16 @@ def schema_grammar(schema: object, *, layout: LayoutName = "free") -> Grammar:
     UnsupportedSchema or UnsatisfiableSchema with the JSON Pointer of the place at fault;
     no assertion is ever dropped or weakened.
     """
-    chosen = _layout(layout)
-    root, reduction = reduce_schema(read_source(schema))
-    return lower(root, chosen, reduction.draft > Draft.DRAFT4)
+    return _compiled(schema, _layout(layout))[0]
+
+
+def _compiled(schema: object, layout: Layout) -> tuple[Grammar, Node, Reduction]:
+    """The grammar, the reduced root and the tables of the reduction."""
+    try:
+        root, reduction = reduce_schema(read_source(schema))
+        return lower(root, layout, reduction.draft > Draft.DRAFT4), root, reduction
+    except RecursionError:
+        raise UnsupportedSchema("the schema nests too deeply") from None
 
 
 @lru_cache
@@ -83,8 +91,7 @@ def analyse(schema: object, *, layout: LayoutName = "free") -> Verdict:
     """Reduce and lower a schema and report the outcome; raises no SchemaError."""
     chosen = _layout(layout)
     try:
-        root, reduction = reduce_schema(read_source(schema))
-        grammar = lower(root, chosen, reduction.draft > Draft.DRAFT4)
+        grammar, root, reduction = _compiled(schema, chosen)
     except SchemaError as error:
         status = "unsupported"
         if isinstance(error, InvalidSchema | UnsatisfiableSchema):

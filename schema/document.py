@@ -230,13 +230,17 @@ def constant(value: Any, pointer: str, depth: int = 0) -> Any:
 def mentions(value: Any, keys: Iterable[str]) -> bool:
     """Whether any object in `value` has one of the keys."""
     stack = [value]
+    seen: set[int] = set()
     while stack:
         node = stack.pop()
+        if not isinstance(node, dict | list | tuple) or id(node) in seen:
+            continue
+        seen.add(id(node))
         if isinstance(node, dict):
             if any(key in node for key in keys):
                 return True
             stack.extend(node.values())
-        elif isinstance(node, list | tuple):
+        else:
             stack.extend(node)
     return False
 

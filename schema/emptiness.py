@@ -1,15 +1,16 @@
 """Is there any string that satisfies these assertions? Answered by looking for one.
 
-Whether two patterns exclude each other, or a name can exist that matches none of them, is asked often;
-building the automaton of their combination only to see whether it is empty is slow. The
-search here walks the product of the patterns' automata breadth first, one character of each
-kind at a time, and stops at the first member: most languages have a short one, and most empty
+Whether two patterns exclude each other, or a name can exist that matches none of them, is
+asked often; building the automaton of their combination only to see whether it is empty is
+slow. The search here walks the product of the patterns' automata, one character of each kind
+at a time, and stops at the first member: most languages have a short one, and most empty
 intersections die within a few characters. Where it does not come to an end soon, or where
 lengths and excluded values matter, the automaton decides (`strings.is_empty`).
 """
 
 from __future__ import annotations
 
+from collections import deque
 from functools import lru_cache
 from threading import Lock
 
@@ -24,7 +25,7 @@ from .strings import StringLanguage
 
 __all__ = ["disjoint", "is_empty", "matches"]
 
-MAX_PLACES = 500
+MAX_PLACES = 300
 """So many places of the product are looked at before the automaton is asked."""
 CACHED = 4096
 
@@ -42,7 +43,7 @@ def is_empty(language: StringLanguage) -> bool:
         return True
     if not (language.patterns or language.formats or language.not_patterns or language.excluded):
         return False
-    length = _shortest_member(language)
+    length = _length_of_a_member(language)
     if length is None:
         return strings.is_empty(language)
     if length < 0 or (language.max_length is not None and length > language.max_length):
@@ -57,11 +58,14 @@ def disjoint(first: StringLanguage, second: StringLanguage) -> bool:
     return is_empty(strings.intersect(first, second))
 
 
-def _shortest_member(language: StringLanguage) -> int | None:
-    """The length of a shortest string of the patterns and formats alone; -1 if there is none, None if not found."""
+def _length_of_a_member(language: StringLanguage) -> int | None:
+    """The length of a string of the patterns and formats alone, of a shortest one if there is a greatest length.
+
+    -1 if there is none, None if none was found.
+    """
     try:
         with _LOCK:
-            return _search(*_automata(language))
+            return _search(*_automata(language), language.max_length is not None)
     except LimitError:
         return None
 
@@ -89,49 +93,46 @@ def _format(name: str) -> LazyNfa:
     return LazyNfa(format_expression(name))
 
 
-def _search(required: list[LazyNfa], forbidden: list[LazyNfa]) -> int | None:
-    """Breadth first over the product. The required automata must all go on; forbidden ones may die."""
+def _search(required: list[LazyNfa], forbidden: list[LazyNfa], shortest: bool) -> int | None:
+    """Walk the product to a place where all required automata accept and no forbidden one does.
+
+    Breadth first for a shortest text; else depth first, which is sooner at some text. Returns its length, -1 if
+    there is none, None if too many places were seen. The required automata must all go on; forbidden ones may die.
+    """
     automata = [*required, *forbidden]
     start: Cells = tuple(frozenset([automaton.start]) for automaton in automata)
     seen = {start}
-    layer, length = [start], 0
-    while layer:
-        following: list[Cells] = []
-        for cells in layer:
-            ends = [
-                any(automaton.edges(cell)[1] for cell in mine) for automaton, mine in zip(automata, cells, strict=True)
-            ]
-            if all(ends[: len(required)]) and not any(ends[len(required) :]):
-                return length
-            for after in _successors(automata, len(required), cells):
-                if after not in seen:
-                    seen.add(after)
-                    following.append(after)
-            if len(seen) > MAX_PLACES:
-                return None
-        layer, length = following, length + 1
+    waiting = deque([(start, 0)])
+    while waiting:
+        cells, length = waiting.popleft() if shortest else waiting.pop()
+        ends = [any(automaton.edges(cell)[1] for cell in mine) for automaton, mine in zip(automata, cells, strict=True)]
+        if all(ends[: len(required)]) and not any(ends[len(required) :]):
+            return length
+        for after in _successors(automata, len(required), cells):
+            if after not in seen:
+                seen.add(after)
+                waiting.append((after, length + 1))
+        if len(seen) > MAX_PLACES:
+            return None
     return -1
 
 
 def _successors(automata: list[LazyNfa], required: int, cells: Cells) -> set[Cells]:
     """The places that one more character leads to, for one character between any two neighbouring bounds."""
     edges = [
-        [edge for cell in mine for edge in automaton.edges(cell)[0]]
+        [(low, high, target) for cell in mine for ranges, target in automaton.edges(cell)[0] for low, high in ranges]
         for automaton, mine in zip(automata, cells, strict=True)
     ]
     starts = {0}
     for mine in edges:
-        for ranges, _ in mine:
-            for low, high in ranges:
-                starts |= {low, high + 1}
+        for low, high, _ in mine:
+            starts.add(low)
+            starts.add(high + 1)
     found: set[Cells] = set()
     for code in starts:
         if code > MAX_CODE_POINT or SURROGATES[0] <= code <= SURROGATES[1]:
             continue
-        after = tuple(
-            frozenset(target for ranges, target in mine if any(low <= code <= high for low, high in ranges))
-            for mine in edges
-        )
+        after = tuple(frozenset([target for low, high, target in mine if low <= code <= high]) for mine in edges)
         if all(after[:required]):
             found.add(after)
     return found

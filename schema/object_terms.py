@@ -25,7 +25,7 @@ from .values import members_for, satisfies
 
 __all__ = ["names_listed", "object_terms"]
 
-MAX_PATTERN_CELLS = 256
+MAX_PATTERN_CELLS = 32
 """At most this many kinds of keys told apart by `patternProperties`."""
 
 
@@ -40,6 +40,9 @@ class Host(Protocol):
 
     def facts(self, member: int) -> Facts:
         """The facts of a member."""
+
+    def pointer(self, member: int) -> str:
+        """Where the member's schema stands."""
 
 
 class _Open(NamedTuple):

@@ -24,7 +24,7 @@ from infernix.gbnf.errors import UnsatisfiableSchema, UnsupportedSchema
 
 from .array_terms import array_terms, needed_nodes
 from .conjunction import Conjunction, Place
-from .document import identity, mentions
+from .document import MAX_VALUE_DEPTH, identity, mentions
 from .emptiness import is_empty
 from .exclusive import Prover
 from .facts import (
@@ -49,7 +49,7 @@ from .numbers import ALL_NUMBERS, NumberSet
 from .object_terms import object_terms
 from .references import resolve
 from .strings import StringLanguage
-from .values import chosen, fits_alone, satisfies
+from .values import Duty, chosen, fits_alone, satisfies
 
 __all__ = ["Reduction", "reduce_schema"]
 
@@ -210,6 +210,9 @@ class Reduction:
         if not state.choices:
             return self._by_type(state)
         choice, owner, place = state.choices.pop(0)
+        if len(state.chosen) >= MAX_VALUE_DEPTH:
+            reason = f"more than {MAX_VALUE_DEPTH} choices in one conjunction"
+            raise UnsupportedSchema(reason, choice.pointer)
         if choice.exclusive:
             return self._exactly_one(state, choice, owner, place)
         result: list[Term] = []
@@ -279,12 +282,17 @@ class Reduction:
                 below_complement.add(member)
                 tests.append(partial(satisfies, self, member))
             else:
-                tests.append(partial(fits_alone, self, self.facts(member)))
+                tests.append(partial(self._fits, self.facts(member)))
         for choice, owner, _ in state.choices:
             if owner not in below_complement:
                 tests.append(partial(chosen, self, choice))
         kept = {identity(value): value for value in reversed(state.values or []) if all(test(value) for test in tests)}
         return [Values(tuple(reversed(kept.values())))] if kept else []
+
+    def _fits(self, facts: Facts, value: Any) -> bool:
+        """Whether a constant satisfies what one schema says itself of it and its parts."""
+        duties: list[Duty] = []
+        return fits_alone(self, facts, value, duties) and all(satisfies(self, *duty) for duty in duties)
 
     def _by_type(self, state: Conjunction) -> list[Term]:
         """The terms of a conjunction without choices, one for each type."""

@@ -32,26 +32,34 @@ def _parts(term: Term) -> list[Node]:
     return []
 
 
+NESTING = 64
+"""A node this deep gets a name, so that the data nest no deeper."""
+
+
 class _Writer:
     """Writes each node once; `names` holds the ones that need a name."""
 
     def __init__(self, root: Node) -> None:
         self.root = root
         uses: Counter[Node] = Counter([root])
+        depths = {root: 0}
         pending = [root]
-        seen = {root}
         while pending:
-            for term in pending.pop().terms or ():
-                for node in _parts(term):
-                    uses[node] += 1
-                    if node not in seen:
-                        seen.add(node)
-                        pending.append(node)
-        shared = [node for node, count in uses.items() if count > 1 and not _is_small(node)]
+            parent = pending.pop()
+            for node in (part for term in parent.terms or () for part in _parts(term)):
+                uses[node] += 1
+                if node not in depths:
+                    depths[node] = depths[parent] + 1
+                    pending.append(node)
+        shared = [
+            node
+            for node, count in uses.items()
+            if not _is_small(node) and (count > 1 or depths[node] % NESTING == NESTING - 1)
+        ]
         self.names = {node: f"node-{index}" for index, node in enumerate(shared, 1)}
 
     def document(self) -> Any:
-        """The root and the named nodes. Deep chains of single uses are no deeper than the schema."""
+        """The root and the named nodes."""
         body = self.node(self.root)
         definitions = {name: self.terms(node) for node, name in self.names.items()}
         return {**body, "$defs": definitions} if definitions else body

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from infernix.gbnf.errors import InvalidSchema, UnsupportedSchema
+from infernix.gbnf.errors import UnsupportedSchema
 
 from .arrays import ArraySet
 from .document import MAX_VALUE_DEPTH, identity
@@ -27,25 +27,47 @@ class Reader(Protocol):
     def facts(self, member: int) -> Facts:
         """The facts of a non-negative member."""
 
+    def pointer(self, member: int) -> str:
+        """Where the member's schema stands."""
+
+
+Duty = tuple[int, Any]
+"""A member and a value that must belong to it."""
+
 
 def satisfies(reader: Reader, member: int, value: Any, depth: int = 0) -> bool:
-    """Whether `value` belongs to the schema of `member` (`~member`: whether it does not)."""
-    if member == ALWAYS:
-        return True
-    if member < 0:
-        return not satisfies(reader, ~member, value, depth)
-    if depth > MAX_VALUE_DEPTH * 2:
-        raise InvalidSchema("the composition around a constant nests too deeply or refers to itself")
-    facts = reader.facts(member)
-    return (
-        fits_alone(reader, facts, value, depth)
-        and all(satisfies(reader, item, value, depth + 1) for _, item in facts.members)
-        and all(chosen(reader, choice, value, depth + 1) for choice in facts.choices)
-    )
+    """Whether `value` belongs to the schema of `member` (`~member`: whether it does not).
+
+    What must hold of the value and its parts is a list of duties, worked off one by one; only choices and
+    complements recurse, and `depth` counts those.
+    """
+    if depth > MAX_VALUE_DEPTH:
+        raise UnsupportedSchema("the composition around a constant nests too deeply", reader.pointer(member))
+    duties: list[Duty] = [(member, value)]
+    done: set[tuple[int, int]] = set()
+    while duties:
+        member, value = duties.pop()
+        if member == ALWAYS or (member, id(value)) in done:
+            continue
+        done.add((member, id(value)))
+        if member < 0:
+            if satisfies(reader, ~member, value, depth + 1):
+                return False
+            continue
+        facts = reader.facts(member)
+        if not fits_alone(reader, facts, value, duties, depth):
+            return False
+        duties += [(inner, value) for _, inner in facts.members]
+        if not all(chosen(reader, choice, value, depth + 1) for choice in facts.choices):
+            return False
+    return True
 
 
-def fits_alone(reader: Reader, facts: Facts, value: Any, depth: int = 0) -> bool:
-    """Whether `value` satisfies what a schema says itself, apart from its members and choices."""
+def fits_alone(reader: Reader, facts: Facts, value: Any, duties: list[Duty], depth: int = 0) -> bool:
+    """Whether `value` satisfies what a schema says itself, apart from its members and choices.
+
+    What it says of the parts of the value is added to the duties.
+    """
     kind = type_of(value)
     if not facts.types & kind:
         return False
@@ -59,7 +81,15 @@ def fits_alone(reader: Reader, facts: Facts, value: Any, depth: int = 0) -> bool
         return False
     if any(identity(value) == identity(item) for item in facts.barred):
         return False
-    return _fits(reader, facts, kind, value, depth)
+    if kind == NUMBER:
+        return facts.numbers is None or facts.numbers.contains(value)
+    if kind == STRING:
+        return facts.strings is None or contains(facts.strings, value)
+    if kind == ARRAY:
+        return facts.arrays is None or _array_fits(reader, facts.arrays, value, duties, depth)
+    if kind == OBJECT:
+        return facts.objects is None or _object_fits(reader, facts.objects, value, duties, depth)
+    return True
 
 
 def _identities(facts: Facts) -> frozenset[Any]:
@@ -69,62 +99,47 @@ def _identities(facts: Facts) -> frozenset[Any]:
     return facts.identities
 
 
-def _fits(reader: Reader, facts: Facts, kind: int, value: Any, depth: int) -> bool:
-    """Whether the value fits the constraint of its own type."""
-    if kind == NUMBER:
-        return facts.numbers is None or facts.numbers.contains(value)
-    if kind == STRING:
-        return facts.strings is None or contains(facts.strings, value)
-    if kind == ARRAY:
-        return facts.arrays is None or _array_fits(reader, facts.arrays, value, depth + 1)
-    if kind == OBJECT:
-        return facts.objects is None or _object_fits(reader, facts.objects, value, depth + 1)
-    return True
-
-
 def chosen(reader: Reader, choice: Choice, value: Any, depth: int = 0) -> bool:
     """Whether `value` satisfies a choice."""
-    holding = (
-        all(satisfies(reader, member, value, depth) for member in alternative) for alternative in choice.alternatives
-    )
-    return sum(holding) == 1 if choice.exclusive else any(holding)
+    holding = 0
+    for alternative in choice.alternatives:
+        if all(satisfies(reader, member, value, depth) for member in alternative):
+            holding += 1
+            if not choice.exclusive:
+                return True
+    return holding == 1
 
 
-def _array_fits(reader: Reader, arrays: ArraySet, value: list[Any], depth: int) -> bool:
+def _array_fits(reader: Reader, arrays: ArraySet, value: list[Any], duties: list[Duty], depth: int) -> bool:
     if len(value) < arrays.minimum or (arrays.maximum is not None and len(value) > arrays.maximum):
         return False
     if arrays.unique is not None and len({identity(item) for item in value}) != len(value):
         return False
     for part in arrays.parts:
-        if not all(satisfies(reader, part.at(index), item, depth) for index, item in enumerate(value)):
-            return False
+        duties += [(part.at(index), item) for index, item in enumerate(value)]
     for wanted in arrays.contains:
-        count = sum(satisfies(reader, wanted.member, item, depth) for item in value)
+        count = sum(satisfies(reader, wanted.member, item, depth + 1) for item in value)
         if count < wanted.minimum or (wanted.maximum is not None and count > wanted.maximum):
             return False
     return True
 
 
-def _object_fits(reader: Reader, objects: ObjectSet, value: dict[str, Any], depth: int) -> bool:
+def _object_fits(reader: Reader, objects: ObjectSet, value: dict[str, Any], duties: list[Duty], depth: int) -> bool:
     if len(value) < objects.minimum or (objects.maximum is not None and len(value) > objects.maximum):
         return False
     if any(name not in value for name in objects.required):
         return False
-    if not all(satisfies(reader, member, name, depth) for member in objects.names for name in value):
-        return False
-    for some in objects.some:
-        if not any(
-            contains(some.keys, name)
-            and all(satisfies(reader, member, name, depth) for member in some.names)
-            and satisfies(reader, some.member, item, depth)
-            for name, item in value.items()
-        ):
-            return False
+    duties += [(member, name) for member in objects.names for name in value]
+    for part in objects.parts:
+        duties += [(member, item) for name, item in value.items() for member in members_for(part, name)]
     return all(
-        satisfies(reader, member, item, depth)
-        for part in objects.parts
-        for name, item in value.items()
-        for member in members_for(part, name)
+        any(
+            contains(some.keys, name)
+            and all(satisfies(reader, member, name, depth + 1) for member in some.names)
+            and satisfies(reader, some.member, item, depth + 1)
+            for name, item in value.items()
+        )
+        for some in objects.some
     )
 
 
