@@ -99,7 +99,8 @@ class DigitLanguage:
     `digits` is the greatest number of significant digits, `places` that of fraction digits
     (0: no point at all), `zeros` that of zeros right behind the point before the first
     significant digit. `whole` allows a text without a point, `fraction` demands a fraction that is not zero.
-    The value times 10**`scale` must be a multiple of `modulus` (then places <= scale).
+    The value times 10**`scale` must be a multiple of `modulus` (then places <= scale). A text without a
+    point and of at most `point_zero` digits may end in `.0` as well (-1: none may).
     """
 
     low: Decimal
@@ -111,11 +112,12 @@ class DigitLanguage:
     fraction: bool = False
     modulus: int = 1
     scale: int = 0
+    point_zero: int = -1
 
 
 class _Prefix(NamedTuple):
     """A state. `lower` and `upper`: the prefix minus the bound's prefix, as a sign; `place`: digits
-    read behind the point, -1 before it; `used`: significant digits; `rest`: the remainder."""
+    read behind the point, BEFORE_POINT before it; `used`: significant digits; `rest`: the remainder."""
 
     used: int
     place: int
@@ -124,6 +126,12 @@ class _Prefix(NamedTuple):
     rest: int
     nonzero: bool
     started: bool
+
+
+BEFORE_POINT = -1
+_IN_POINT_ZERO = _Prefix(0, -2, 0, 0, 0, False, True)
+"""Between the point and the zero of a final `.0`."""
+_AFTER_POINT_ZERO = _Prefix(0, -3, 0, 0, 0, False, True)
 
 
 class _Bound(NamedTuple):
@@ -151,7 +159,7 @@ def digit_automaton(language: DigitLanguage) -> Expression:
     if language.low > language.high:
         return NOTHING
     reader = _Reader(language)
-    return explore(_Prefix(0, -1, 0, 0, 0, False, False), reader.edges, reader.accepts)
+    return explore(_Prefix(0, BEFORE_POINT, 0, 0, 0, False, False), reader.edges, reader.accepts)
 
 
 class _Reader:
@@ -165,13 +173,14 @@ class _Reader:
     def edges(self, state: NamedTuple) -> Iterator[Edge]:
         """The digits and the point that may follow."""
         assert isinstance(state, _Prefix)
-        if state.place < 0:
+        if state == _IN_POINT_ZERO:
+            yield ZERO, ZERO, _AFTER_POINT_ZERO
+        elif state.place == BEFORE_POINT:
             yield from self._whole_digits(state)
-            if state.started and self.language.places:
-                follower = self._pointed(state)
-                if follower is not None:
-                    yield POINT, POINT, follower
-        else:
+            follower = self._pointed(state) if state.started else None
+            if follower is not None:
+                yield POINT, POINT, follower
+        elif state.place >= 0:
             yield from self._fraction_digits(state)
 
     def _whole_digits(self, state: _Prefix) -> Iterator[Edge]:
@@ -197,10 +206,13 @@ class _Reader:
         if upper == 0:
             upper = _sign(digit - int(self.high.whole[position]))
         rest = (state.rest * 10 + digit) % self.language.modulus
-        return _Prefix(state.used + 1, -1, lower, upper, rest, False, True)
+        return _Prefix(state.used + 1, BEFORE_POINT, lower, upper, rest, False, True)
 
     def _pointed(self, state: _Prefix) -> _Prefix | None:
         """The state behind the point: the integer part is complete, so the comparison is by length first."""
+        if not self.language.places:
+            may_end = state.used <= self.language.point_zero and self.accepts(state)
+            return _IN_POINT_ZERO if may_end else None
         lower, upper = self._compared(state)
         if lower < 0 or upper > 0:
             return None
@@ -247,10 +259,12 @@ class _Reader:
         """Whether the text read so far is complete and in the language."""
         assert isinstance(state, _Prefix)
         language = self.language
+        if state.place < BEFORE_POINT:
+            return state == _AFTER_POINT_ZERO
         if not state.started or state.place == 0 or (language.fraction and not state.nonzero):
             return False
         lower, upper = state.lower, state.upper
-        if state.place < 0:
+        if state.place == BEFORE_POINT:
             if not language.whole:
                 return False
             lower, upper = self._compared(state)

@@ -33,6 +33,7 @@ from infernix.gbnf.grammar import (
     char_class,
     repeat,
     sequence,
+    walk,
 )
 
 from .digits import DigitLanguage, digit_automaton
@@ -88,9 +89,9 @@ def _exponent(low: int, high: int) -> Expression:
     return alternatives(signs)
 
 
-def _digits(low: int, high: int) -> Expression:
-    """Whole numbers between two bounds that are not negative."""
-    return digit_automaton(DigitLanguage(Decimal(low), Decimal(high), INT64_DIGITS))
+def _digits(low: int, high: int, point_zero: int = -1) -> Expression:
+    """Whole numbers between two bounds that are not negative; short ones perhaps also with `.0`."""
+    return digit_automaton(DigitLanguage(Decimal(low), Decimal(high), INT64_DIGITS, point_zero=point_zero))
 
 
 def _mantissa(low: Decimal, high: Decimal) -> Expression:
@@ -101,13 +102,13 @@ def _mantissa(low: Decimal, high: Decimal) -> Expression:
 ANY_MANTISSA = sequence([NONZERO, repeat(sequence([Literal("."), repeat(DIGIT, 1, SIGNIFICANT_DIGITS - 1)]), 0, 1)])
 
 
-def _whole(low: int, high: int) -> Expression:
-    """64-bit integers between two bounds, without a fraction; zero also as `-0`."""
+def _whole(low: int, high: int, point_zero: int = -1) -> Expression:
+    """64-bit integers between two bounds; zero also as `-0`, and with `.0` if they have few enough digits."""
     forms: list[Expression] = []
     if high >= 0:
-        forms.append(_digits(max(low, 0), high))
+        forms.append(_digits(max(low, 0), high, point_zero))
     if low <= 0:
-        forms.append(sequence([MINUS, _digits(max(-high, 0), -low)]))
+        forms.append(sequence([MINUS, _digits(max(-high, 0), -low, point_zero)]))
     return alternatives(forms)
 
 
@@ -222,7 +223,7 @@ def number_text(numbers: NumberSet) -> Expression:
         forms = _stepped(numbers)
     elif numbers.whole:
         low, high = integer_bounds(numbers)
-        forms = [sequence([_whole(low, high), _whole_end(numbers)])] if low <= high else []
+        forms = [_whole(low, high, _point_zero(numbers))] if low <= high else []
     else:
         forms = _ranged(numbers)
     result = alternatives(form for form in forms if form != NOTHING)
@@ -231,9 +232,9 @@ def number_text(numbers: NumberSet) -> Expression:
     return result
 
 
-def _whole_end(numbers: NumberSet) -> Expression:
-    """What may follow the digits of a whole number."""
-    return EMPTY if numbers.kind == DIGITS else POINT_ZERO
+def _point_zero(numbers: NumberSet) -> int:
+    """How many digits a whole number may have that is also written with `.0`: so many that binary64 keeps it."""
+    return -1 if numbers.kind == DIGITS else SAFE_DIGITS
 
 
 def _ranged(numbers: NumberSet) -> list[Expression]:
@@ -291,11 +292,7 @@ def _multiples(low: Decimal, high: Decimal, modulus: int, places: int, zeros: st
         unit = Decimal(10 ** len(zeros))
         low = (low / unit).to_integral_value(ROUND_CEILING)
         high = (high / unit).to_integral_value(ROUND_FLOOR)
-        positive = digit_automaton(DigitLanguage(max(low, Decimal(1)), high, INT64_DIGITS, modulus=modulus))
-        forms = [sequence([positive, Literal(zeros)])] if positive != NOTHING else []
-        if low <= 0 <= high:
-            forms.append(Literal("0"))
-        return sequence([alternatives(forms), _whole_end(numbers)]) if forms else NOTHING
+        return _whole_multiples(low, high, modulus, zeros, _point_zero(numbers))
     return digit_automaton(
         DigitLanguage(
             low,
@@ -310,7 +307,23 @@ def _multiples(low: Decimal, high: Decimal, modulus: int, places: int, zeros: st
     )
 
 
-INTEGER_RULE = Rule("integer", sequence([_whole(INT64_MIN, INT64_MAX), POINT_ZERO]), standard=True)
+def _whole_multiples(low: Decimal, high: Decimal, modulus: int, zeros: str, point_zero: int) -> Expression:
+    """Multiples of the modulus between two bounds, with zeros behind them; zero itself is just `0`."""
+    least, digits = max(low, Decimal(1)), INT64_DIGITS
+    if not zeros:
+        return digit_automaton(
+            DigitLanguage(max(low, Decimal(0)), high, digits, modulus=modulus, point_zero=point_zero)
+        )
+    forms = [sequence([digit_automaton(DigitLanguage(least, high, digits, modulus=modulus)), Literal(zeros)])]
+    if point_zero > len(zeros):
+        short = DigitLanguage(least, high, point_zero - len(zeros), modulus=modulus)
+        forms.append(sequence([digit_automaton(short), Literal(zeros + ".0")]))
+    if low <= 0 <= high:
+        forms.append(sequence([Literal("0"), POINT_ZERO if point_zero >= 0 else EMPTY]))
+    return alternatives(form for form in forms if NOTHING not in walk(form))
+
+
+INTEGER_RULE = Rule("integer", _whole(INT64_MIN, INT64_MAX, SAFE_DIGITS), standard=True)
 """Any 64-bit integer."""
 NUMBER_RULE = Rule("number", _free_number(), standard=True)
 """Any finite number."""

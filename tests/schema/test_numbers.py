@@ -101,7 +101,7 @@ def test_integer_ranges(low: int, width: int, choose: random.Random) -> None:
     for value in [low - 1, low, low + 1, high - 1, high, high + 1, 0, -low, *inside]:
         right = low <= value <= high and value in INT64
         assert language.accepts(str(value)) == right
-        assert language.accepts(f"{value}.0") == right
+        assert language.accepts(f"{value}.0") == (right and abs(value) < 10**15)  # binary64 keeps these
         assert not language.accepts(f"{value}.5")
         assert not language.accepts(f"0{value}")
 
@@ -120,7 +120,9 @@ def test_integer_ranges(low: int, width: int, choose: random.Random) -> None:
         ({"type": "integer", "multipleOf": 3}, ["0", "-0", "3", "-9", "3.0", "999999999999999999"], ["1", "10", "-4"]),
         ({"type": "number", "multipleOf": 0.01}, ["0", "0.01", "12.34", "-5", "7.1"], ["0.001", "12.345"]),
         ({"type": "number", "multipleOf": 2.5}, ["0", "2.5", "5", "7.5", "-10.0"], ["1", "2.4", "5.5"]),
-        ({"type": "integer", "multipleOf": 1000, "minimum": 1}, ["1000", "25000"], ["0", "100", "1001"]),
+        ({"type": "integer", "multipleOf": 1000, "minimum": 1}, ["1000", "25000", "25000.0"], ["0", "100", "1001"]),
+        ({"type": "integer", "multipleOf": 3}, ["1152938092668778401", "-999999999999999.0"],
+         ["1152938092668778401.0", "-1152938092668778401.0"]),
         ({"not": {"type": "integer"}, "type": "number"}, ["1.5", "-0.25"], ["1", "1.0", "0.0"]),
     ],
 )  # fmt: skip
