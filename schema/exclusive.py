@@ -38,6 +38,11 @@ class Prover:
         self._known: dict[tuple[Node, Node], bool] = {}
         self._depth = 0
 
+    def forget(self) -> None:
+        """Let go of the reduction, so that it is freed without a search for cycles."""
+        del self.host
+        self._known.clear()
+
     def disjoint_terms(self, first: list[Term], second: list[Term]) -> bool:
         """Whether no value belongs to both unions."""
         return all(self._disjoint(one, other) for one in first for other in second)

@@ -52,7 +52,7 @@ class _Negation:
         if facts.types != ALL_TYPES:
             self.add(Facts(types=ALL_TYPES & ~facts.types))
         if facts.values is not None:
-            self.add(Facts(barred=facts.values))
+            self.add(Facts(barred=tuple(facts.values)))
         for value in facts.barred:
             self.add(Facts(values=[value]))
         self._numbers(facts)
@@ -69,11 +69,11 @@ class _Negation:
         for refusal in facts.refusals:
             self.refuse(refusal.types, refusal.reason, refusal.pointer)
         if len(self.alternatives) == 1:
-            return Facts(members=[Link(LAST_PLACE, member) for member in self.alternatives[0]])
+            return Facts(members=tuple(Link(LAST_PLACE, member) for member in self.alternatives[0]))
         return Facts(types=ALL_TYPES if self.alternatives else 0, choices=self._own_choice())
 
-    def _own_choice(self) -> list[Choice]:
-        return [Choice(tuple(self.alternatives), self.pointer)] if self.alternatives else []
+    def _own_choice(self) -> tuple[Choice, ...]:
+        return (Choice(tuple(self.alternatives), self.pointer),) if self.alternatives else ()
 
     def add(self, facts: Facts) -> None:
         """One more way to fail."""
@@ -82,7 +82,7 @@ class _Negation:
     def refuse(self, types: int, reason: str, pointer: str | None = None) -> None:
         """A way to fail that has no exact form, for values of `types`."""
         where = self.pointer if pointer is None else pointer
-        self.add(Facts(types=types, refusals=[Refusal(types, where, reason)]))
+        self.add(Facts(types=types, refusals=(Refusal(types, where, reason),)))
 
     def _numbers(self, facts: Facts) -> None:
         numbers = facts.numbers
@@ -185,7 +185,7 @@ class _Negation:
                 none.append(~alternative[0])
             else:
                 fails = Choice(tuple((~member,) for member in alternative), choice.pointer)
-                none.append(self.host.synthetic(Facts(choices=[fails]), choice.pointer))
+                none.append(self.host.synthetic(Facts(choices=(fails,)), choice.pointer))
         self.alternatives.append(tuple(none))
         if choice.exclusive:
             self.alternatives.extend(first + second for first, second in combinations(choice.alternatives, 2))

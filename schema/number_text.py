@@ -6,10 +6,7 @@ Three spellings are generated (RFC 8259, section 6, has more, which no printer w
     plain   whole.fraction                        common magnitudes, at most 17 significant digits
     power   d.fraction e sign digits              the rest of binary64's range
 
-A bounded number must lie in the range twice: as the decimal that is written, and as the
-number that remains after a reader has rounded it to binary64 and printed it again ("published"). Both
-conditions are monotone in the decimal, so they only move the bounds: `_Grid` finds the
-least and the greatest decimal of 17 digits that satisfy them.
+A bounded number must lie in the range before and after a reader has rounded it (`grid`).
 
 A whole number is also an integer when it is spelled `3.0` (3 == 3.0 in JSON Schema since draft-06), so an
 integer may end in `.0`.
@@ -17,9 +14,8 @@ integer may end in `.0`.
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import lru_cache
-from math import inf, nextafter
 
 from infernix.gbnf.errors import UnsupportedSchema
 from infernix.gbnf.grammar import (
@@ -38,28 +34,22 @@ from infernix.gbnf.grammar import (
 
 from .digits import DigitLanguage, digit_automaton
 from .document import INT64_MAX, INT64_MIN
+from .grid import EXACT, MAX_FLOAT, SIGNIFICANT_DIGITS, Grid
 from .numbers import ALL_NUMBERS, DIGITS, FRACTION, INTEGER, NumberSet, integer_bounds, scaled_divisor
 
 __all__ = ["INTEGER_RULE", "NUMBER_RULE", "number_text"]
 
-SIGNIFICANT_DIGITS = 17
-"""Every binary64 number is the nearest one to some decimal of 17 digits (a limit of the contract)."""
 SAFE_DIGITS = 15
 """Every decimal of 15 digits comes back unchanged from binary64."""
 INT64_DIGITS = 19
 LEADING_ZEROS = 6
 """0.000000123 is the smallest magnitude that is still written without an exponent."""
-MAX_FLOAT = Decimal(repr(1.7976931348623157e308))
 
 DIGIT = char_class([(ord("0"), ord("9"))])
 NONZERO = char_class([(ord("1"), ord("9"))])
 MINUS = Literal("-")
 POINT_ZERO = repeat(Literal(".0"), 0, 1)
 E = char_class([(ord("E"), ord("E")), (ord("e"), ord("e"))])
-
-_UP = Context(prec=SIGNIFICANT_DIGITS, rounding=ROUND_CEILING, Emin=-999999, Emax=999999)
-_DOWN = Context(prec=SIGNIFICANT_DIGITS, rounding=ROUND_FLOOR, Emin=-999999, Emax=999999)
-_EXACT = Context(prec=2000, Emin=-999999, Emax=999999)
 
 
 def _free_number() -> Expression:
@@ -112,71 +102,6 @@ def _whole(low: int, high: int, point_zero: int = -1) -> Expression:
     return alternatives(forms)
 
 
-class _Grid:
-    """Decimals of 17 significant digits on the positive side of a range.
-
-    `low` and `high` are the least and the greatest that may be written: in the range, and
-    published inside it. They are None where there is no such decimal.
-    """
-
-    def __init__(self, numbers: NumberSet) -> None:
-        self.low = self._least(numbers)
-        self.high = self._greatest(numbers)
-
-    @staticmethod
-    def _least(numbers: NumberSet) -> Decimal | None:
-        bound, is_open = Decimal(0), True
-        if numbers.low is not None and numbers.low >= 0:
-            bound, is_open = Decimal(numbers.low), numbers.low_open or numbers.low == 0
-        if bound > MAX_FLOAT:
-            return None
-        written = _next_up(bound, is_open)
-        published = _published(float(written))
-        if published > bound or (published == bound and not is_open):
-            return written
-        # The least double that is published inside, and the least decimal that rounds to it.
-        double = nextafter(float(written), inf)
-        edge = _UP.plus(_middle(nextafter(double, 0.0), double))
-        return edge if float(edge) >= double else _UP.next_plus(edge)
-
-    @staticmethod
-    def _greatest(numbers: NumberSet) -> Decimal | None:
-        bound, is_open = MAX_FLOAT, False
-        if numbers.high is not None and numbers.high <= MAX_FLOAT:
-            bound, is_open = Decimal(numbers.high), numbers.high_open
-        if bound <= 0:
-            return None
-        written = _next_down(bound, is_open)
-        published = _published(float(written))
-        if published < bound or (published == bound and not is_open):
-            return written
-        double = nextafter(float(written), 0.0)
-        edge = _DOWN.plus(_middle(double, nextafter(double, inf)))
-        return edge if float(edge) <= double else _DOWN.next_minus(edge)
-
-
-def _next_up(bound: Decimal, is_open: bool) -> Decimal:
-    """The least positive decimal of 17 digits from `bound` on, as far down as binary64 reaches."""
-    if bound == 0:
-        return Decimal("5e-324")
-    written = _UP.plus(bound)
-    return _UP.next_plus(written) if is_open and written == bound else written
-
-
-def _next_down(bound: Decimal, is_open: bool) -> Decimal:
-    written = _DOWN.plus(bound)
-    return _DOWN.next_minus(written) if is_open and written == bound else written
-
-
-def _published(value: float) -> Decimal:
-    """What a reader prints for the binary64 number."""
-    return Decimal(repr(value))
-
-
-def _middle(low: float, high: float) -> Decimal:
-    return _EXACT.divide(_EXACT.add(Decimal(low), Decimal(high)), Decimal(2))
-
-
 def _decimals(low: Decimal, high: Decimal) -> list[Expression]:
     """Positive decimals between two bounds, plain and with a power of ten."""
     forms: list[Expression] = []
@@ -186,7 +111,7 @@ def _decimals(low: Decimal, high: Decimal) -> list[Expression]:
     if plain != NOTHING:
         forms.append(plain)
     first, last = low.adjusted(), high.adjusted()
-    smallest, largest = low.scaleb(-first, _EXACT), high.scaleb(-last, _EXACT)
+    smallest, largest = low.scaleb(-first, EXACT), high.scaleb(-last, EXACT)
     if first == last:
         return [*forms, sequence([_mantissa(smallest, largest), E, _exponent(first, first)])]
     forms.append(sequence([_mantissa(smallest, Decimal(10)), E, _exponent(first, first)]))
@@ -242,7 +167,7 @@ def _ranged(numbers: NumberSet) -> list[Expression]:
     low, high = integer_bounds(numbers)
     forms = [_whole(low, high)] if low <= high else []
     for sign, side in ((None, numbers), (MINUS, _mirrored(numbers))):
-        grid = _Grid(side)
+        grid = Grid(side)
         positive: list[Expression] = []
         if grid.low is not None and grid.high is not None and grid.low <= grid.high:
             positive = _decimals(grid.low, grid.high)
@@ -279,10 +204,10 @@ def _closed(numbers: NumberSet) -> tuple[Decimal, Decimal]:
     low, high = Decimal(0), limit
     if numbers.low is not None and numbers.low >= 0:
         low = Decimal(numbers.low)
-        low = _EXACT.add(low, step) if numbers.low_open else low
+        low = EXACT.add(low, step) if numbers.low_open else low
     if numbers.high is not None:
         high = min(limit, Decimal(numbers.high))
-        high = _EXACT.subtract(high, step) if numbers.high_open and numbers.high <= limit else high
+        high = EXACT.subtract(high, step) if numbers.high_open and numbers.high <= limit else high
     return low, high
 
 

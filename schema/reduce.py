@@ -39,14 +39,14 @@ from .facts import (
     STRING,
     Choice,
     Facts,
-    read_facts,
-    type_of,
 )
+from .holes import make_holes
 from .keywords import Draft, dialect_of
 from .negate import negated_facts
 from .nodes import Anything, Node, Term, Values, find_productive
-from .numbers import ALL_NUMBERS, NumberSet
+from .numbers import ALL_NUMBERS
 from .object_terms import object_terms
+from .readers import read_facts
 from .references import resolve
 from .strings import StringLanguage
 from .values import Duty, chosen, fits_alone, satisfies
@@ -299,12 +299,12 @@ class Reduction:
         for refusal in state.refusals:
             if refusal.types & state.types:
                 raise UnsupportedSchema(refusal.reason, refusal.pointer)
-        if state.barred:
-            return self._without_barred(state)
+        terms: list[Term] = make_holes(self, state) if state.barred else []
+        if not state.types:
+            return terms
         state.meet_leftovers()
         if state.types == ALL_TYPES and not (state.numbers or state.strings or state.arrays or state.objects):
             return [Anything()]
-        terms: list[Term] = []
         literals = [None] if state.types & NULL else []
         literals += [False, True] if state.types & BOOLEAN else []  # type: ignore[list-item]
         if literals:
@@ -322,46 +322,6 @@ class Reduction:
             terms += object_terms(self, state.ordered_objects(), where)
         return terms
 
-    def _without_barred(self, state: Conjunction) -> list[Term]:
-        """Take single constants out of the conjunction, each in the way of its type."""
-        sources, state.barred = state.barred, []
-        barred = [value for value, _ in sources]
-        result: list[Term] = []
-        strings = frozenset(value for value in barred if isinstance(value, str))
-        if strings and state.types & STRING:
-            state.meet(Facts(strings=StringLanguage(excluded=strings)), ALWAYS)
-        literals = [value for value in (None, False, True) if not any(value is item for item in barred)]
-        literals = [value for value in literals if type_of(value) & state.types]
-        if literals:
-            result.append(Values(tuple(literals)))
-        state.types &= ~(NULL | BOOLEAN)
-        numbers = [value for value in barred if type_of(value) == NUMBER]
-        if numbers and state.types & NUMBER:
-            result += _punctured(state.numbers or ALL_NUMBERS, numbers)
-            state.types &= ~NUMBER
-        for value, member in sources:
-            if type_of(value) & (ARRAY | OBJECT) & state.types:
-                self._bar_container(state, value, member)
-        return result + (self._by_type(state) if state.types else [])
-
-    def _bar_container(self, state: Conjunction, value: Any, member: int) -> None:
-        """Exclude one array or object: exact for the empty ones, and where it is excluded anyway."""
-        from .arrays import ArraySet
-        from .objects import ObjectSet
-
-        kind = type_of(value)
-        if not value:
-            facts = Facts(
-                arrays=ArraySet(minimum=1) if kind == ARRAY else None,
-                objects=ObjectSet(minimum=1) if kind == OBJECT else None,
-            )
-            state.meet(facts, ALWAYS)
-            return
-        probe = Facts(arrays=state.arrays, objects=state.objects)
-        if satisfies(self, self.synthetic(probe, ""), value):
-            reason = "the complement of a constant array or object is not expressible"
-            raise UnsupportedSchema(reason, self.pointer(member))
-
 
 def _says_more(facts: Facts) -> bool:
     """Whether a schema says anything besides `$ref` and `allOf`."""
@@ -377,20 +337,6 @@ def _says_more(facts: Facts) -> bool:
         or facts.refusals
         or facts.leftover
     )
-
-
-def _punctured(numbers: NumberSet, holes: list[Any]) -> list[Term]:
-    """The set without single numbers, as the ranges between them."""
-    ranges: list[NumberSet | None] = [numbers]
-    for hole in holes:
-        below, above = NumberSet(high=hole, high_open=True), NumberSet(low=hole, low_open=True)
-        ranges = [
-            part
-            for item in ranges
-            if item is not None
-            for part in ((item.meet(below), item.meet(above)) if item.contains(hole) else (item,))
-        ]
-    return [item for item in ranges if item is not None]
 
 
 def _union(terms: list[Term]) -> list[Term]:
@@ -411,4 +357,6 @@ def reduce_schema(schema: Any) -> tuple[Node, Reduction]:
     place in the source.
     """
     reduction = Reduction(schema)
-    return reduction.run(), reduction
+    root = reduction.run()
+    reduction.prover.forget()
+    return root, reduction
