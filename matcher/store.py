@@ -45,6 +45,8 @@ SHAPES, BRANCHES, ARENA = 1 << 16, 1 << 21, 1 << 26
 ROW_BYTES = 128 << 20
 """Memory for dense mask rows."""
 ROWS_AT_ONCE = 64
+MAX_SCALE = 64
+"""How much larger than usual the scratch arrays of walks may become."""
 STATES, EDGES = 1 << 21, 1 << 22
 MAX_TOKEN_SETS = 1 << 13
 """Different token sets in the tables of a store; a grammar may have half as many."""
@@ -309,7 +311,7 @@ class Store:
                 header[tables.OVERFLOW] = 0
                 raise LimitError(f"the grammar is too ambiguous here: more than {WORKLIST} Earley items at once")
             if attempt > 0:
-                self.scale *= 4
+                self.scale = min(4 * self.scale, MAX_SCALE)
                 self.set_limit *= 2
             self.retire(owner.live_sets(), fresh_masks=attempt > 0 or status == NO_ROW)
         raise LimitError("the matcher's memory budget is too small for this grammar and text")
