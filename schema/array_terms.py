@@ -13,7 +13,7 @@ from infernix.gbnf.errors import UnsupportedSchema
 
 from .arrays import ArraySet, Contains
 from .facts import Facts
-from .nodes import ArrayTerm, Count, Node, ObjectTerm, Term
+from .nodes import ArrayTerm, Count, Node, ObjectTerm, Term, Values
 
 __all__ = ["array_terms", "needed_nodes"]
 
@@ -50,7 +50,19 @@ def array_terms(host: Host, arrays: ArraySet | None, pointer: str) -> list[Term]
             raise UnsupportedSchema(reason, wanted.pointer)
         count = _count(host, wanted, rest_members, pointer)
         minimum = max(minimum, count.minimum)
-    return [ArrayTerm(prefix, host.node(rest_members, pointer), minimum, arrays.maximum, count, arrays.unique, pointer)]
+    rest = host.node(rest_members, pointer)
+    if arrays.unique is not None and (arrays.maximum is None or arrays.maximum > 1):
+        _check_distinct(host, arrays.unique, prefix, rest)
+    return [ArrayTerm(prefix, rest, minimum, arrays.maximum, count, arrays.unique, pointer)]
+
+
+def _check_distinct(host: Host, unique: str, prefix: tuple[Node, ...], rest: Node) -> None:
+    """Refuse `uniqueItems` at once unless the items are finitely many constants, or at most one can exist."""
+    terms = host.terms(rest)
+    if not terms and len(prefix) <= 1:
+        return
+    if prefix or len(terms) != 1 or not isinstance(terms[0], Values):
+        raise UnsupportedSchema("uniqueItems needs items of finitely many values, and no prefix", unique)
 
 
 def _count(host: Host, wanted: Contains, rest: list[int], pointer: str) -> Count:

@@ -119,7 +119,7 @@ class Conjunction:
     def add_root(self, member: int) -> None:
         """Meet with a member of the conjunction itself."""
         self.roots.append(member)
-        self._add(member, ALWAYS, ())
+        self._add(member, ALWAYS, (len(self.roots),))
 
     def choose(self, choice: Choice, alternative: tuple[int, ...], owner: int, place: Place) -> None:
         """Meet with one alternative of a choice that the member `owner` offers."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from infernix.gbnf.errors import InvalidSchema, UnsupportedSchema
@@ -46,6 +46,8 @@ MAX_VALUE_DEPTH = 256
 MAX_PLAIN_WHOLE = 10**15
 """Up to here a whole number has a second spelling with `.0` that binary64 keeps."""
 
+MANY = 10**40
+"""Numbers from here on are abbreviated in messages."""
 _INFINITY = float("inf")
 
 
@@ -56,7 +58,10 @@ class Number(Decimal):
 
     def __new__(cls, text: str) -> Number:
         """The number that `text`, a JSON number, denotes exactly."""
-        number = super().__new__(cls, text)
+        try:
+            number = super().__new__(cls, text)
+        except InvalidOperation:  # an exponent of twenty digits; no assertion may use it
+            number = super().__new__(cls, "Infinity")
         number.text = text
         return number
 
@@ -190,7 +195,9 @@ def _survives(value: Decimal) -> bool:
 
 
 def _spelling(value: int | Decimal) -> str:
-    return value.text if isinstance(value, Number) else str(value)
+    if isinstance(value, Number):
+        return value.text
+    return str(value) if -MANY < value < MANY else f"{Decimal(value):.6e}"
 
 
 def check_text(text: str, pointer: str) -> str:

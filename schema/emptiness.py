@@ -14,7 +14,7 @@ from collections import deque
 from functools import lru_cache
 from threading import Lock
 
-from infernix.gbnf.errors import LimitError
+from infernix.gbnf.errors import InvalidSchema, LimitError, RegexError, RegexSyntaxError, UnsupportedSchema
 from infernix.gbnf.grammar import MAX_CODE_POINT, SURROGATES
 from infernix.gbnf.regex import parse_search
 
@@ -27,7 +27,8 @@ __all__ = ["disjoint", "is_empty", "matches"]
 
 MAX_PLACES = 300
 """So many places of the product are looked at before the automaton is asked."""
-CACHED = 4096
+CACHED = 1024
+CACHED_AUTOMATA = 128
 
 _LOCK = Lock()
 """The cached automata unfold as they are used, by one thread at a time."""
@@ -78,17 +79,22 @@ def _automata(language: StringLanguage) -> tuple[list[LazyNfa], list[LazyNfa]]:
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether a pattern is found in a text."""
+    """Whether a pattern is found in a text. Raises InvalidSchema or UnsupportedSchema for one that cannot be used."""
     with _LOCK:
         return _pattern(pattern).accepts(text)
 
 
-@lru_cache(CACHED)
+@lru_cache(CACHED_AUTOMATA)
 def _pattern(pattern: str) -> LazyNfa:
-    return LazyNfa(parse_search(pattern))
+    try:
+        return LazyNfa(parse_search(pattern))
+    except RegexSyntaxError as error:
+        raise InvalidSchema(f"the pattern {pattern!r} is broken {error}") from error
+    except RegexError as error:
+        raise UnsupportedSchema(f"the pattern {pattern!r} cannot be enforced, {error}") from error
 
 
-@lru_cache(CACHED)
+@lru_cache(CACHED_AUTOMATA)
 def _format(name: str) -> LazyNfa:
     return LazyNfa(format_expression(name))
 

@@ -113,9 +113,8 @@ def _counted(lowering: Lowering, term: ArrayTerm, count: Count, maximum: int | N
 def _distinct(lowering: Lowering, term: ArrayTerm, maximum: int | None, pointer: str) -> Expression:
     """A rule for each set of constants used so far."""
     terms = term.rest.terms or []
-    if term.prefix or len(terms) != 1 or not isinstance(terms[0], Values):
-        reason = "uniqueItems needs items of finitely many values, and no prefix"
-        raise UnsupportedSchema(reason, term.unique or pointer)
+    assert len(terms) == 1
+    assert isinstance(terms[0], Values)  # all else was refused when the term was made
     constants = terms[0].constants
     longest = len(constants) if maximum is None else min(maximum, len(constants))
     if term.minimum > longest:

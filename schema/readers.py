@@ -14,6 +14,7 @@ from infernix.gbnf.errors import InvalidSchema, UnsupportedSchema
 
 from .arrays import ArrayPart, ArraySet, Contains
 from .document import check_text, constant, exact_number, identity, join, mentions
+from .emptiness import matches
 from .facts import (
     ALL_TYPES,
     ALWAYS,
@@ -36,7 +37,7 @@ from .formats import FORMATS
 from .keywords import KEYWORDS, REFUSED_FORMATS, Draft, Family, Status
 from .numbers import DIGITS, INTEGER, NumberSet
 from .objects import ObjectPart, ObjectSet
-from .strings import StringLanguage, contains
+from .strings import StringLanguage
 
 __all__ = ["read_facts"]
 
@@ -179,7 +180,7 @@ def _place(schema: dict[str, Any], keyword: str) -> int:
 def _check_pattern(pattern: str, pointer: str, types: int, facts: Facts) -> None:
     """Raise for a broken pattern; one outside the dialect is a refusal for values of `types`."""
     try:
-        contains(StringLanguage(patterns=(pattern,)), "")
+        matches(pattern, "")
     except UnsupportedSchema as error:
         facts.refusals += (Refusal(types, pointer, error.message),)
     except InvalidSchema as error:

@@ -79,6 +79,17 @@ def test_python_floats_mean_what_json_would_print() -> None:
     assert not accepts({"type": "number", "maximum": 0.3}, 0.30000000000000004)
 
 
+@pytest.mark.parametrize("number", ["1e99999999999999999999", "-1e400", "1e-99999999999999999999", "9" * 4000])
+def test_numbers_beyond_reason_matter_only_where_they_assert(number: str) -> None:
+    schema_grammar(f'{{"default": {number}, "title": "t"}}')
+    for keyword in ("minimum", "maxLength", "const"):
+        with pytest.raises(UnsupportedSchema) as caught:
+            schema_grammar(f'{{"{keyword}": {number}}}')
+        assert caught.value.pointer == f"/{keyword}"
+    with pytest.raises(UnsupportedSchema):
+        schema_grammar({"maximum": 10**5000})
+
+
 @pytest.mark.parametrize("value", ["\ud800", ["\udfff"], {"\ud83d": 1}])
 def test_lone_surrogates_are_refused(value: Any) -> None:
     with pytest.raises(UnsupportedSchema, match="surrogate"):

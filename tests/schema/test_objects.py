@@ -195,3 +195,15 @@ def test_merged_properties_keep_the_order_of_the_document() -> None:
     assert accepts(schema, {"a": 1, "b": 2, "c": 3})
     assert accepts(schema, {"a": 1, "b": 2, "d": 3})
     assert not accepts(schema, {"b": 2, "a": 1, "c": 3})
+
+
+def test_a_property_of_two_schemas_keeps_the_order_of_the_schemas() -> None:
+    schema = {
+        "type": "object",
+        "allOf": [
+            {"properties": {"p": {"title": "first", "type": "object", "properties": {"a": {}}}}},
+            {"properties": {"p": {"properties": {"b": {}}}}},
+        ],
+    }
+    assert accepts(schema, {"p": {"a": 1, "b": 2}})
+    assert not accepts(schema, {"p": {"b": 2, "a": 1}})
