@@ -20,13 +20,10 @@ from typing import TypeVar
 from infernix.gbnf.errors import LimitError
 from infernix.gbnf.grammar import Expression
 
-from .dfa import DEAD, Alphabet, Dfa, common_alphabet, sources, trim
+from .dfa import DEAD, MAX_STATES, Alphabet, Dfa, common_alphabet, sources, trim
 from .nfa import LazyNfa
 
 __all__ = ["MAX_STATES", "build", "difference", "disjoint", "intersect", "minimize"]
-
-MAX_STATES = 65_536
-"""No automaton, and no intermediate one, may have more states."""
 
 Key = TypeVar("Key", bound=Hashable)
 

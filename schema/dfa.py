@@ -26,10 +26,15 @@ from infernix.gbnf.grammar import (
     without_fallback,
 )
 
-__all__ = ["DEAD", "Alphabet", "Dfa", "common_alphabet", "sources", "trim"]
+__all__ = ["DEAD", "MAX_STATES", "Alphabet", "Dfa", "common_alphabet", "sources", "trim"]
 
 DEAD = -1
 """The missing state: nothing is accepted from here."""
+MAX_STATES = 65_536
+"""No automaton, and no intermediate one, may have more states (a limit of the contract)."""
+
+Groups = tuple[tuple[int, ...], ...]
+Shape = tuple[tuple[int, int, int], ...]
 
 
 class Alphabet:
@@ -54,7 +59,7 @@ class Alphabet:
             start = point
         self._signatures = list(members)
         self._symbols: dict[Ranges, tuple[int, ...]] = {}
-        self._joined: dict[tuple[int, ...], Ranges] = {}
+        self._edges: dict[Groups, Shape] = {}
         self.ranges: list[Ranges] = [normal_ranges(part) for part in members.values()]
         """The code points of each symbol."""
 
@@ -77,12 +82,16 @@ class Alphabet:
             self._symbols[ranges] = found
         return found
 
-    def joined(self, symbols: tuple[int, ...]) -> Ranges:
-        """The code points of several symbols."""
-        found = self._joined.get(symbols)
+    def edges(self, groups: Groups) -> Shape:
+        """The code points of several groups of symbols, as ascending edges to the numbers of the groups.
+
+        Most states of an automaton have edges on the same characters, so there are few of these.
+        """
+        found = self._edges.get(groups)
         if found is None:
-            found = normal_ranges(part for symbol in symbols for part in self.ranges[symbol])
-            self._joined[symbols] = found
+            ranges = [normal_ranges(part for symbol in symbols for part in self.ranges[symbol]) for symbols in groups]
+            found = tuple(sorted((low, high, group) for group, parts in enumerate(ranges) for low, high in parts))
+            self._edges[groups] = found
         return found
 
     @cached_property
@@ -156,21 +165,15 @@ class Dfa:
         """The language as an `Automaton` node, or `NOTHING`."""
         if self.is_empty:
             return NOTHING
-        edges: list[tuple[tuple[int, int, int], ...]] = []
+        edges = []
         for row in self.moves:
             by_target: dict[int, list[int]] = {}
             for symbol, target in enumerate(row):
                 if target != DEAD:
                     by_target.setdefault(target, []).append(symbol)
-            edges.append(
-                tuple(
-                    sorted(
-                        (low, high, target)
-                        for target, symbols in by_target.items()
-                        for low, high in self.alphabet.joined(tuple(symbols))
-                    )
-                )
-            )
+            targets = list(by_target)
+            shape = self.alphabet.edges(tuple(map(tuple, by_target.values())))
+            edges.append(tuple([(low, high, targets[group]) for low, high, group in shape]))
         return Automaton(tuple(edges), frozenset(state for state, final in enumerate(self.accepting) if final))
 
 

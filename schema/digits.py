@@ -24,9 +24,10 @@ from typing import NamedTuple
 from infernix.gbnf.errors import UnsupportedSchema
 from infernix.gbnf.grammar import NOTHING, Automaton, Expression
 
+from .dfa import MAX_STATES
+
 __all__ = ["DigitLanguage", "digit_automaton", "explore"]
 
-MAX_STATES = 65_536
 ZERO = ord("0")
 POINT = ord(".")
 

@@ -49,6 +49,7 @@ MAX_PLAIN_WHOLE = 10**15
 MANY = 10**40
 """Numbers from here on are abbreviated in messages."""
 _INFINITY = float("inf")
+_WRITE = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Number(Decimal):
@@ -280,8 +281,4 @@ def spellings(value: Any) -> list[str]:
 
 def json_text_of(value: Any) -> str:
     """The JSON text of a scalar constant: canonical escapes, numbers as the source spells them."""
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, Decimal):
-        return _spelling(value)
-    return json.dumps(value)
+    return _spelling(value) if isinstance(value, Decimal) else _WRITE(value)

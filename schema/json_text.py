@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from infernix.gbnf.errors import LimitError
 from infernix.gbnf.grammar import (
     Alternatives,
     Automaton,
@@ -35,11 +36,14 @@ from infernix.gbnf.grammar import (
     without_fallback,
 )
 
+from .dfa import MAX_STATES
+
 __all__ = ["JSON_CHAR", "JSON_STRING", "QUOTE", "encode", "encode_class", "encode_text"]
 
 QUOTE = Literal('"')
 SHORT_ESCAPES = {0x08: "b", 0x09: "t", 0x0A: "n", 0x0C: "f", 0x0D: "r", 0x22: '"', 0x5C: "\\"}
 FIRST_UNESCAPED = 0x20
+_LAST_LOW_ESCAPE, _BACKSLASH = ord('"'), ord("\\")  # below a space, these two, and nothing else is escaped
 HEX_BASE = 16
 CACHED_CLASSES = 4096
 
@@ -121,7 +125,10 @@ def encode_class(ranges: Ranges) -> Expression:
 
 
 def encode(expression: Expression) -> Expression:
-    """The canonical JSON forms, without quotes, of the texts of an expression over characters."""
+    """The canonical JSON forms, without quotes, of the texts of an expression over characters.
+
+    Raises `LimitError` where an automaton grows beyond `MAX_STATES` by the states inside its escapes.
+    """
     return fold(expression, _encode_node)
 
 
@@ -157,17 +164,22 @@ def _encode_automaton(automaton: Automaton) -> Automaton:
     """
     states: list[tuple[tuple[int, int, int], ...]] = [()] * len(automaton.edges)
     for state, edges in enumerate(automaton.edges):
+        if not any([low <= _LAST_LOW_ESCAPE or low <= _BACKSLASH <= high for low, high, _ in edges]):
+            states[state] = edges
+            continue
         targets: dict[int, int] = {}
-        shape = tuple((low, high, targets.setdefault(target, len(targets))) for low, high, target in edges)
+        shape = tuple([(low, high, targets.setdefault(target, len(targets))) for low, high, target in edges])
         first, *added = _spell(shape)
         places = list(targets)
         offset = len(states) - 1  # the added states are numbered from 1
         fill = [
-            tuple((low, high, offset + at if inner else places[at]) for low, high, (inner, at) in spelled)
+            tuple([(low, high, offset + at if inner else places[at]) for low, high, (inner, at) in spelled])
             for spelled in (first, *added)
         ]
         states[state] = fill[0]
         states.extend(fill[1:])
+        if len(states) > MAX_STATES:
+            raise LimitError(f"a string automaton needs more than {MAX_STATES} states with its escapes")
     return Automaton(tuple(states), automaton.accepting)
 
 

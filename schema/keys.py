@@ -10,7 +10,7 @@ Keys are written in canonical JSON escapes, so that each has exactly one spellin
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import lru_cache
 
 from infernix.gbnf.grammar import Automaton, written_out
 
@@ -45,15 +45,18 @@ _ALL_KEYS: tuple[Edges, ...] = (
     _edges(("09af", ANY)),
 )
 _LAST_ASCII = 0x7F
+CACHED = 256
+"""Automata that are kept: the same objects occur in many schemas."""
 
 
-def any_key_but(names: Iterable[str]) -> Automaton:
+@lru_cache(CACHED)
+def any_key_but(names: frozenset[str]) -> Automaton:
     """The JSON texts, with quotes and in canonical escapes, of every string that is not in `names`."""
     edges: list[Edges] = list(_ALL_KEYS)
     fallback = [-1] * len(edges)
     tree: list[dict[str, int]] = [{}]
     under = [ANY]  # for each node of the tree, where the automaton of all keys is
-    for name in names:
+    for name in sorted(names):
         node, state = 0, ANY
         for char in encode_text(name):
             if state != ANY or char == "\\":  # any other character of a canonical form stays in ANY
@@ -66,7 +69,7 @@ def any_key_but(names: Iterable[str]) -> Automaton:
             node = child
         under[node] = NAMED
     for children, other in zip(tree, under, strict=True):
-        row = tuple(sorted((ord(char), ord(char), TREE + child) for char, child in children.items()))
+        row = tuple((ord(char), ord(char), TREE + child) for char, child in sorted(children.items()))
         # A character of several bytes cannot fall back in its middle: such rows are written out.
         if row and row[-1][0] > _LAST_ASCII:
             row, other = written_out(row, _ALL_KEYS[other]), -1

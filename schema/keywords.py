@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
+from functools import cache
 from typing import Any
 
 from infernix.gbnf.errors import InvalidSchema, SchemaError, UnsupportedSchema
@@ -46,6 +47,7 @@ __all__ = [
     "Family",
     "Keyword",
     "Status",
+    "assertions_of",
     "dialect_of",
     "documentation",
     "markdown_table",
@@ -272,6 +274,19 @@ KEYWORDS: dict[str, Keyword] = {
     for row in rows
 }
 """Every keyword of the five dialects, by name."""
+
+
+@cache
+def assertions_of(draft: Draft) -> dict[str, Keyword | None]:
+    """What a reader has to look up for every member of a schema: the keyword, None for an annotation.
+
+    Keywords of other drafts are missing, as are names that no draft knows.
+    """
+    return {
+        name: None if row.status is Status.ANNOTATION else row
+        for name, row in KEYWORDS.items()
+        if row.belongs_to(draft) or row.status is Status.ANNOTATION
+    }
 
 
 def markdown_table() -> str:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from infernix.gbnf.errors import LimitError
 
-from .automata import MAX_STATES
-from .dfa import DEAD, Dfa, trim
+from .dfa import DEAD, MAX_STATES, Dfa, trim
 
 __all__ = ["with_length"]
 

@@ -20,7 +20,7 @@ from .emptiness import is_empty
 from .facts import ALWAYS, NEVER, Facts
 from .nodes import Anything, Kind, Node, ObjectTerm, Property, Term, Values
 from .objects import ALL_OBJECTS, ObjectPart, ObjectSet, Some
-from .strings import StringLanguage, checker, contains, intersect
+from .strings import FREE, StringLanguage, checker, contains, intersect
 from .values import members_for, satisfies
 
 __all__ = ["names_listed", "object_terms"]
@@ -117,16 +117,16 @@ class _Builder:
     def _key_language(self, names: tuple[int, ...]) -> tuple[list[str] | None, StringLanguage]:
         """What `propertyNames` allows: finitely many names, or else a language."""
         if not names:
-            return None, StringLanguage()
+            return None, FREE
         terms = self.host.terms(self.host.node(names, self.pointer))
         if any(isinstance(term, Anything) for term in terms):
-            return None, StringLanguage()
+            return None, FREE
         languages = [term for term in terms if isinstance(term, StringLanguage)]
         finite = [
             value for term in terms if isinstance(term, Values) for value in term.constants if isinstance(value, str)
         ]
         if not languages:
-            return finite, StringLanguage()
+            return finite, FREE
         if len(languages) > 1 or finite:
             raise UnsupportedSchema("propertyNames must reduce to one string language", self.pointer)
         return None, languages[0]
@@ -134,15 +134,20 @@ class _Builder:
     def _open_kinds(self, keys: StringLanguage, taken: frozenset[str]) -> Iterator[_Open]:
         """The kinds of the undeclared properties that may exist."""
         parts = self.objects.parts
+        if not any(part.patterns for part in parts):
+            unmatched = tuple(part.additional for part in parts)
+            if NEVER not in unmatched:
+                yield _Open(_without(keys, taken), unmatched)
+            return
         patterns = list(dict.fromkeys(pattern for part in parts for pattern, _ in part.patterns))
         cells = self._matching_cells(keys, patterns)
-        unmatched = intersect(keys, _avoiding(patterns))
-        for language, matched in (*cells, (unmatched, frozenset[str]())):
+        avoiding = intersect(keys, _avoiding(patterns))
+        for language, matched in (*cells, (avoiding, frozenset[str]())):
             members: list[int] = []
             for part in parts:
                 own = [member for pattern, member in part.patterns if pattern in matched]
                 members += own or [part.additional]
-            if NEVER not in members and (matched or not patterns or not is_empty(language)):
+            if NEVER not in members and (matched or not is_empty(language)):
                 yield _Open(_without(language, taken), tuple(members))
 
     def _matching_cells(self, base: StringLanguage, patterns: list[str]) -> list[tuple[StringLanguage, frozenset[str]]]:
@@ -185,7 +190,7 @@ class _Builder:
 
 def _without(language: StringLanguage, names: frozenset[str]) -> StringLanguage:
     """The language without the names that belong to it."""
-    if not language.is_free:
+    if names and not language.is_free:
         belongs = checker(language)
         names = frozenset(name for name in names if belongs(name))
     return intersect(language, StringLanguage(excluded=names)) if names else language

@@ -7,7 +7,8 @@ generated language is not decided here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from infernix.gbnf.errors import InvalidSchema, UnsupportedSchema
@@ -34,7 +35,7 @@ from .facts import (
     Refusal,
 )
 from .formats import FORMATS
-from .keywords import KEYWORDS, REFUSED_FORMATS, Draft, Family, Status
+from .keywords import KEYWORDS, REFUSED_FORMATS, Draft, Family, Status, assertions_of
 from .numbers import DIGITS, INTEGER, NumberSet
 from .objects import ObjectPart, ObjectSet
 from .strings import StringLanguage
@@ -49,28 +50,32 @@ def read_facts(schema: dict[str, Any], pointer: str, host: Host) -> Facts:
     if "$ref" in schema and draft <= Draft.DRAFT7:
         return _read_lone_reference(schema, pointer, host, facts)
     families = 0
+    known = assertions_of(draft)
     for key, value in schema.items():
-        row = KEYWORDS.get(key)
-        if row is None or (key in ("$id", "id") and not row.belongs_to(draft)):
-            if not isinstance(key, str):
-                raise InvalidSchema(f"an object key must be a string, not {type(key).__name__}", pointer)
-            host.unknown.append(join(pointer, key))
+        if key not in known:
+            _read_unknown(key, pointer, host)
             continue
-        if row.status is Status.ANNOTATION:
+        row = known[key]
+        if row is None:
             continue
-        if not row.since <= draft <= row.until:
-            raise InvalidSchema(f"{key} is not a keyword of {draft}", join(pointer, key))
         row.check(value, pointer)
         families |= row.family
         if row.status is Status.REFUSED:
             facts.refusals += (Refusal(ALL_TYPES, join(pointer, key), row.note),)
     if pointer:
         _refuse_nested_identifier(schema, pointer, draft, facts)
-    if families:
-        for family, reader in _READERS:
-            if families & family:
-                reader(schema, pointer, host, facts)
+    for reader in _readers_of(families):
+        reader(schema, pointer, host, facts)
     return facts
+
+
+def _read_unknown(key: Any, pointer: str, host: Host) -> None:
+    """A member that is no keyword of the draft: an error if it is one of another draft, else an annotation."""
+    if not isinstance(key, str):
+        raise InvalidSchema(f"an object key must be a string, not {type(key).__name__}", pointer)
+    if key in KEYWORDS and key not in ("$id", "id"):
+        raise InvalidSchema(f"{key} is not a keyword of {host.draft}", join(pointer, key))
+    host.unknown.append(join(pointer, key))
 
 
 def _read_lone_reference(schema: dict[str, Any], pointer: str, host: Host, facts: Facts) -> Facts:
@@ -313,7 +318,9 @@ def _read_dependencies(schema: dict[str, Any], pointer: str, host: Host, facts: 
             facts.choices += (Choice(((absent,), tuple(present)), where, place=place),)
 
 
-_READERS = (
+Reader = Callable[[dict[str, Any], str, Host, Facts], None]
+
+_READERS: tuple[tuple[Family, Reader], ...] = (
     (Family.VALUES, _read_values),
     (Family.NUMBERS, _read_numbers),
     (Family.STRINGS, _read_strings),
@@ -322,3 +329,9 @@ _READERS = (
     (Family.DEPENDENCIES, _read_dependencies),
     (Family.COMPOSITION, _read_composition),
 )
+
+
+@cache
+def _readers_of(families: int) -> tuple[Reader, ...]:
+    """The readers of several families, in the order above."""
+    return tuple(reader for family, reader in _READERS if families & family)

@@ -48,12 +48,10 @@ from .numbers import ALL_NUMBERS
 from .object_terms import object_terms
 from .readers import read_facts
 from .references import resolve
-from .strings import StringLanguage
+from .strings import FREE
 from .values import Duty, chosen, fits_alone, satisfies
 
 __all__ = ["Reduction", "reduce_schema"]
-
-_FREE_STRING = StringLanguage()
 
 MAX_TRACKED_BRANCHES = 6
 """At most this many `anyOf` branches beside `unevaluatedProperties` or `unevaluatedItems`."""
@@ -84,6 +82,8 @@ class Reduction:
         self._sites = [_Site(False, "", Facts(types=0))]
         self._by_identity: dict[int, int] = {}
         self._plain: dict[int, int] = {}
+        self._alike: dict[tuple[Any, ...], int] = {}
+        self._lone: dict[int, Node] = {}
         self.nodes: dict[frozenset[int], Node] = {}
         self._work: list[Node] = []
         self._evaluation: bool | None = None
@@ -134,7 +134,7 @@ class Reduction:
         return site.negated
 
     def _simplify(self, member: int) -> int:
-        """Follow plain references; a schema without assertions is ALWAYS."""
+        """Follow plain references; a schema without assertions is ALWAYS, and one of many alike is the first."""
         known = self._plain.get(member)
         if known is not None:
             return known
@@ -142,6 +142,8 @@ class Reduction:
         while member not in (ALWAYS, NEVER):
             facts = self.facts(member)
             if _says_more(facts) or len(facts.members) > 1:
+                if (signature := _signature(facts)) is not None:
+                    member = self._alike.setdefault(signature, member)
                 break
             following = facts.members[0].member if facts.members else ALWAYS
             if following in passed:  # a cycle: the flattening reports it
@@ -156,7 +158,10 @@ class Reduction:
 
     def node(self, members: Iterable[int], pointer: str) -> Node:
         """The node of a conjunction of members; reduced later, by `run`."""
-        plain = dict.fromkeys(self._simplify(member) for member in members)
+        members = tuple(members)
+        if len(members) == 1 and members[0] in self._lone:
+            return self._lone[members[0]]
+        plain = dict.fromkeys(map(self._simplify, members))
         plain.pop(ALWAYS, None)
         if any(~member in plain for member in plain) or NEVER in plain:
             plain = {NEVER: None}
@@ -165,6 +170,8 @@ class Reduction:
         if node is None:
             node = self.nodes[key] = Node(tuple(plain), self.pointer(next(iter(plain))) if plain else pointer)
             self._work.append(node)
+        if len(members) == 1:
+            self._lone[members[0]] = node
         return node
 
     def run(self) -> Node:
@@ -310,7 +317,7 @@ class Reduction:
         if literals:
             terms.append(Values(tuple(literals)))
         if state.types & STRING:
-            language = state.strings or _FREE_STRING
+            language = state.strings or FREE
             if state.strings is None or not is_empty(language):
                 terms.append(language)
         if state.types & NUMBER:
@@ -337,6 +344,20 @@ def _says_more(facts: Facts) -> bool:
         or facts.refusals
         or facts.leftover
     )
+
+
+def _signature(facts: Facts) -> tuple[Any, ...] | None:
+    """What a schema says, if that is types, numbers and lengths of strings only, and some value satisfies it.
+
+    (A schema that nothing satisfies stays by itself: a message will point to it.)
+    """
+    strings = facts.strings
+    if not facts.types or (strings is not None and (strings.patterns or strings.formats)):
+        return None
+    other = facts.values is not None or facts.arrays or facts.objects or facts.members or facts.choices
+    if other or facts.barred or facts.refusals or facts.leftover:
+        return None
+    return facts.types, facts.numbers, strings
 
 
 def _union(terms: list[Term]) -> list[Term]:

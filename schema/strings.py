@@ -53,6 +53,7 @@ from .names import all_but
 from .nfa import LazyNfa
 
 __all__ = [
+    "FREE",
     "JSON_STRING",
     "MAX_AUTOMATON_LENGTH",
     "StringLanguage",
@@ -89,11 +90,17 @@ class StringLanguage:
     @property
     def is_free(self) -> bool:
         """Whether nothing is asserted."""
-        return self == StringLanguage()
+        return self is FREE or self == FREE
+
+
+FREE = StringLanguage()
+"""All strings."""
 
 
 def intersect(first: StringLanguage, second: StringLanguage) -> StringLanguage:
     """The strings of both languages."""
+    if first is FREE or second is FREE:
+        return second if first is FREE else first
     bounds = [bound for bound in (first.max_length, second.max_length) if bound is not None]
     return StringLanguage(
         max(first.min_length, second.min_length),
@@ -157,17 +164,20 @@ def json_text(language: StringLanguage, raw: bool = False) -> Expression:
     puts into the grammar. Raises `UnsatisfiableSchema` for an empty language, and
     otherwise as `is_empty`; the errors have no pointer.
     """
-    only_length = replace(language, min_length=0, max_length=None).is_free
     if language.is_free and not raw:
         return RuleRef(JSON_STRING.name)
+    only_length = replace(language, min_length=0, max_length=None).is_free
     if only_length and not raw and _bounds_agree(language):
         return sequence([QUOTE, repeat(JSON_CHAR, language.min_length, language.max_length), QUOTE])
     if not raw and replace(language, excluded=frozenset()).is_free:
-        return any_key_but(sorted(language.excluded))
+        return any_key_but(language.excluded)
     inner = values(language)
     if text_lengths(inner) is None:
         raise UnsatisfiableSchema("no string satisfies these assertions")
-    return inner if raw else sequence([QUOTE, encode(inner), QUOTE])
+    try:
+        return inner if raw else sequence([QUOTE, encode(inner), QUOTE])
+    except LimitError as error:
+        raise _too_large(error) from error
 
 
 def _bounds_agree(language: StringLanguage) -> bool:
@@ -224,7 +234,11 @@ def _automaton(language: StringLanguage) -> Dfa:
             result = automata.difference(result, dfa)
         return _count(result, language.min_length, language.max_length)
     except LimitError as error:
-        raise UnsupportedSchema(f"this combination of string assertions is too large: {error}") from error
+        raise _too_large(error) from error
+
+
+def _too_large(error: LimitError) -> UnsupportedSchema:
+    return UnsupportedSchema(f"this combination of string assertions is too large: {error}")
 
 
 @lru_cache(CACHED_LANGUAGES)
