@@ -8,13 +8,12 @@ position in `[A and D, B and E], rest C and E`. Schemas are named by member numb
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["ALL_ARRAYS", "ArrayPart", "ArraySet", "Contains"]
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayPart:
+class ArrayPart(NamedTuple):
     """What one schema says of the items: a member for each prefix position, one for the rest."""
 
     prefix: tuple[int, ...]
@@ -25,8 +24,7 @@ class ArrayPart:
         return self.prefix[position] if position < len(self.prefix) else self.rest
 
 
-@dataclass(frozen=True, slots=True)
-class Contains:
+class Contains(NamedTuple):
     """Between `minimum` and `maximum` (None: any number of) items belong to `member`."""
 
     member: int
@@ -35,8 +33,7 @@ class Contains:
     pointer: str
 
 
-@dataclass(frozen=True, slots=True)
-class ArraySet:
+class ArraySet(NamedTuple):
     """Arrays that satisfy every part, both length bounds and every count.
 
     `unique` is the pointer of a `uniqueItems: true`, or None.

@@ -20,7 +20,7 @@ from typing import TypeVar
 from infernix.gbnf.errors import LimitError
 from infernix.gbnf.grammar import Expression
 
-from .dfa import DEAD, MAX_STATES, Alphabet, Dfa, common_alphabet, sources, trim
+from .dfa import DEAD, MAX_STATES, Alphabet, Dfa, common_alphabet, renumbered, sources, trim
 from .nfa import LazyNfa
 
 __all__ = ["MAX_STATES", "build", "difference", "disjoint", "intersect", "minimize"]
@@ -54,7 +54,8 @@ def build(expression: Expression, limit: int = MAX_STATES) -> Dfa:
             row[symbol] = _number(frozenset(key), ids, order, limit)
         moves.append(row)
         accepting.append(final)
-    return minimize(trim(Dfa(alphabet, moves, accepting)))
+    dfa = Dfa(alphabet, moves, accepting)
+    return minimize(dfa if nfa.is_productive else trim(dfa))
 
 
 def _number(key: Key, ids: dict[Key, int], order: list[Key], limit: int) -> int:
@@ -125,13 +126,14 @@ def minimize(dfa: Dfa) -> Dfa:
             for block, part in touched.items():
                 if len(part) < len(blocks[block]):
                     _split(blocks, block_of, waiting, block, part)
-    start_block = block_of[0] if dfa.moves else DEAD
+    if not dfa.moves:
+        return dfa
     moves = [
         [DEAD if target == DEAD else block_of[target] for target in dfa.moves[min(block)]] if block else []
         for block in blocks
     ]
     accepting = [bool(block) and dfa.accepting[min(block)] for block in blocks]
-    return trim(Dfa(dfa.alphabet, moves, accepting), start_block)
+    return renumbered(Dfa(dfa.alphabet, moves, accepting), block_of[0])
 
 
 def _split(blocks: list[set[int]], block_of: list[int], waiting: set[int], block: int, part: list[int]) -> None:

@@ -84,6 +84,8 @@ def _sum(parts: list[Lengths]) -> Lengths:
 
 def bounded(expression: Expression, minimum: int, maximum: int | None, levels: int = MAX_LEVELS) -> Expression | None:
     """The texts of `minimum` to `maximum` characters, or None if that takes an automaton."""
+    if minimum == 0 and maximum is None:
+        return expression
     lengths = text_lengths(expression)
     if lengths is None:
         return NOTHING

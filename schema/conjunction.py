@@ -8,7 +8,6 @@ whatever way, has no meaning and is an error.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Protocol
 
 from infernix.gbnf.errors import InvalidSchema, UnsupportedSchema
@@ -177,7 +176,7 @@ class Conjunction:
         if self.objects is None or len(self.objects.parts) < 2:
             return self.objects
         ranked = sorted(zip(self.places, self.objects.parts, strict=True), key=lambda pair: pair[0])
-        return replace(self.objects, parts=tuple(part for _, part in ranked))
+        return self.objects._replace(parts=tuple(part for _, part in ranked))
 
     def meet_leftovers(self) -> None:
         """Turn `unevaluatedProperties` and `unevaluatedItems` into parts, now that all choices are made."""

@@ -9,7 +9,7 @@ an `Alphabet`, the classes of code points that none of the expressions involved 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -26,7 +26,7 @@ from infernix.gbnf.grammar import (
     without_fallback,
 )
 
-__all__ = ["DEAD", "MAX_STATES", "Alphabet", "Dfa", "common_alphabet", "sources", "trim"]
+__all__ = ["DEAD", "MAX_STATES", "Alphabet", "Dfa", "common_alphabet", "renumbered", "sources", "trim"]
 
 DEAD = -1
 """The missing state: nothing is accepted from here."""
@@ -194,17 +194,24 @@ def common_alphabet(dfas: Iterable[Dfa]) -> list[Dfa]:
 
 def trim(dfa: Dfa, start: int = 0) -> Dfa:
     """Only the states on a way from `start` to an accepting state, numbered breadth first."""
-    useful = [length is not None for length in _shortest(dfa)]
-    if start == DEAD or not dfa.moves or not useful[start]:
+    if start == DEAD or not dfa.moves:
         return Dfa(dfa.alphabet, [], [])
-    numbers = {start: 0}
+    lengths = _shortest(dfa)
+    if lengths[start] is None:
+        return Dfa(dfa.alphabet, [], [])
+    return renumbered(dfa, start, {state for state, length in enumerate(lengths) if length is None})
+
+
+def renumbered(dfa: Dfa, start: int, without: Collection[int] = ()) -> Dfa:
+    """The states that `start` reaches, except some that lead to nothing, numbered breadth first."""
+    numbers = {DEAD: DEAD, **dict.fromkeys(without, DEAD), start: 0}
     order = [start]
     for state in order:  # grows while it is walked
         for target in dfa.moves[state]:
-            if target != DEAD and useful[target] and target not in numbers:
+            if target not in numbers:
                 numbers[target] = len(order)
                 order.append(target)
-    moves = [[numbers.get(target, DEAD) for target in dfa.moves[state]] for state in order]
+    moves = [[numbers[target] for target in dfa.moves[state]] for state in order]
     return Dfa(dfa.alphabet, moves, [dfa.accepting[state] for state in order])
 
 

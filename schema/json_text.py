@@ -164,7 +164,7 @@ def _encode_automaton(automaton: Automaton) -> Automaton:
     """
     states: list[tuple[tuple[int, int, int], ...]] = [()] * len(automaton.edges)
     for state, edges in enumerate(automaton.edges):
-        if not any([low <= _LAST_LOW_ESCAPE or low <= _BACKSLASH <= high for low, high, _ in edges]):
+        if not any(low <= _LAST_LOW_ESCAPE or low <= _BACKSLASH <= high for low, high, _ in edges):
             states[state] = edges
             continue
         targets: dict[int, int] = {}

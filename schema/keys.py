@@ -52,24 +52,24 @@ CACHED = 256
 @lru_cache(CACHED)
 def any_key_but(names: frozenset[str]) -> Automaton:
     """The JSON texts, with quotes and in canonical escapes, of every string that is not in `names`."""
+    tree: list[list[tuple[int, int, int]]] = [[]]
+    under = [ANY]  # for each node of the tree, where the automaton of all keys is
+    path = [0]  # the nodes of the last name
+    last = ""
+    for text in sorted(map(encode_text, names)):  # in this order a node's edges come ascending
+        del path[_shared(last, text) + 1 :]
+        last = text
+        for char in text[len(path) - 1 :]:
+            node, child = path[-1], len(tree)
+            tree[node].append((ord(char), ord(char), TREE + child))
+            tree.append([])
+            under.append(_follow(under[node], char))
+            path.append(child)
+        under[path[-1]] = NAMED
     edges: list[Edges] = list(_ALL_KEYS)
     fallback = [-1] * len(edges)
-    tree: list[dict[str, int]] = [{}]
-    under = [ANY]  # for each node of the tree, where the automaton of all keys is
-    for name in sorted(names):
-        node, state = 0, ANY
-        for char in encode_text(name):
-            if state != ANY or char == "\\":  # any other character of a canonical form stays in ANY
-                state = _follow(state, char)
-            child = tree[node].get(char)
-            if child is None:
-                child = tree[node][char] = len(tree)
-                tree.append({})
-                under.append(state)
-            node = child
-        under[node] = NAMED
     for children, other in zip(tree, under, strict=True):
-        row = tuple((ord(char), ord(char), TREE + child) for char, child in sorted(children.items()))
+        row = tuple(children)
         # A character of several bytes cannot fall back in its middle: such rows are written out.
         if row and row[-1][0] > _LAST_ASCII:
             row, other = written_out(row, _ALL_KEYS[other]), -1
@@ -78,7 +78,17 @@ def any_key_but(names: frozenset[str]) -> Automaton:
     return Automaton(tuple(edges), frozenset([END]), tuple(fallback))
 
 
+def _shared(first: str, second: str) -> int:
+    """How many characters two texts have in common at their beginnings."""
+    for at, (mine, other) in enumerate(zip(first, second, strict=False)):
+        if mine != other:
+            return at
+    return min(len(first), len(second))
+
+
 def _follow(state: int, char: str) -> int:
     """The state of the automaton of all keys after a character of a key's canonical form."""
+    if state in (ANY, NAMED):  # a character that begins no escape stays there
+        return ESCAPE if char == "\\" else ANY
     code = ord(char)
     return next(target for low, high, target in _ALL_KEYS[state] if low <= code <= high)

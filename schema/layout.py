@@ -45,7 +45,7 @@ WS_RULE = Rule(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Layout:
     """The punctuation of one layout, with the white space that goes with it.
 

@@ -123,9 +123,7 @@ class Lowering:
 
     def _name(self, pointer: str) -> str:
         """A fresh rule name that shows where its schema stands; standard names have no number."""
-        stem = _NOT_IN_NAMES.sub("-", pointer.rpartition("/")[2])[:_LONGEST_NAME].strip("-")
-        if not stem or not stem[0].isalpha():
-            stem = "schema" + ("-" + stem if stem else "")
+        stem = _stem(pointer.rpartition("/")[2])
         number = self._stems[stem] = self._stems.get(stem, 0) + 1
         return f"{stem}-{number}"
 
@@ -187,6 +185,15 @@ class Lowering:
         for name in self._standard_names:
             for rule in needed_rules(self.layout, name):
                 self.rules.setdefault(rule.name, rule)
+
+
+@lru_cache(maxsize=4096)
+def _stem(token: str) -> str:
+    """The beginning of a rule's name, from the last token of a pointer."""
+    stem = _NOT_IN_NAMES.sub("-", token)[:_LONGEST_NAME].strip("-")
+    if not stem or not stem[0].isalpha():
+        stem = "schema" + ("-" + stem if stem else "")
+    return stem
 
 
 @lru_cache(maxsize=512)

@@ -14,8 +14,7 @@ that ends in a call of the next, which costs a matcher nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from infernix.gbnf.errors import UnsupportedSchema
 from infernix.gbnf.grammar import (
@@ -48,8 +47,7 @@ MAX_COUNTING_RULES = 65_536
 """At most this many rules for one object whose members are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Slot:
+class _Slot(NamedTuple):
     """A member of an object: at least `minimum` times (0 or 1), at most once unless it `repeats`.
 
     The member is given as the items of a sequence in normal form.

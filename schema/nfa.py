@@ -51,6 +51,8 @@ class LazyNfa:
         self._ids: dict[tuple[int, int, int], int] = {}
         self._expanded: dict[int, tuple[list[Edge], bool]] = {}
         self._work = 0
+        self.is_productive = True
+        """Whether every cell leads to an accepted text, as far as is known without looking."""
         self.universal: int | None = None
         """The cell after which every text is accepted, once it has been met."""
         top = fold(expression, self._add_node)
@@ -61,8 +63,9 @@ class LazyNfa:
         match node:
             case Literal(text):
                 empty = not text
-            case CharClass():
+            case CharClass(ranges):
                 empty = False
+                self.is_productive = self.is_productive and bool(ranges)
             case Sequence():
                 empty = all(nullable)
             case Alternatives():
@@ -72,6 +75,7 @@ class LazyNfa:
             case Automaton(accepting=accepting):
                 node = without_fallback(node)
                 empty = 0 in accepting
+                self.is_productive = False  # its states may lead nowhere
             case _:
                 raise TypeError(f"no expression over code points: {node}")
         self._nodes.append(node)

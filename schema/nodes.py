@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .numbers import NumberSet
 from .strings import StringLanguage
@@ -89,8 +89,7 @@ class ArrayTerm:
         return self.prefix[position] if position < len(self.prefix) else self.rest
 
 
-@dataclass(frozen=True, slots=True)
-class Property:
+class Property(NamedTuple):
     """One declared property."""
 
     name: str

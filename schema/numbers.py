@@ -10,10 +10,10 @@ has another idea of integers: numbers *written* without fraction and exponent (`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from math import ceil, lcm
+from typing import NamedTuple
 
 from .document import INT64_MAX, INT64_MIN
 
@@ -38,8 +38,7 @@ DIGITS = "digits"
 FRACTION = "fraction"
 
 
-@dataclass(frozen=True, slots=True)
-class NumberSet:
+class NumberSet(NamedTuple):
     """Numbers in a range, of a kind, divisible by every divisor."""
 
     low: Exact | None = None
@@ -75,7 +74,7 @@ class NumberSet:
         if self.low == self.high:
             if self.low_open or self.high_open:
                 return True
-            return not replace(self, kind=INTEGER if self.kind == DIGITS else self.kind).contains(self.low)
+            return not self._replace(kind=INTEGER if self.kind == DIGITS else self.kind).contains(self.low)
         step = self._step()
         if step is None:
             return False

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from infernix.gbnf.errors import UnsupportedSchema
@@ -82,12 +81,12 @@ class _Builder:
             yield self._term(())
             return
         some, *others = self.objects.some
-        rest = replace(self.objects, some=tuple(others))
+        rest = self.objects._replace(some=tuple(others))
         for name in (*self.declared, *self.late):
             if contains(some.keys, name) and all(satisfies(self.host, item, name) for item in some.names):
                 part = ObjectPart({name: some.member}, (), ALWAYS)
                 required = tuple(dict.fromkeys((*rest.required, name)))
-                narrowed = replace(rest, parts=(*rest.parts, part), required=required)
+                narrowed = rest._replace(parts=(*rest.parts, part), required=required)
                 yield from object_terms(self.host, narrowed, self.pointer)
         needed = tuple(self._needed(some))
         if needed:

@@ -8,15 +8,14 @@ another branch declares. Schemas are named by member numbers (see `reduce`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .strings import StringLanguage
 
 __all__ = ["ALL_OBJECTS", "ObjectPart", "ObjectSet", "Some"]
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectPart:
+class ObjectPart(NamedTuple):
     """What one schema says of the values: by name, by pattern of the name, and of all others."""
 
     properties: Mapping[str, int]
@@ -24,8 +23,7 @@ class ObjectPart:
     additional: int
 
 
-@dataclass(frozen=True, slots=True)
-class Some:
+class Some(NamedTuple):
     """Some property has a key of `keys` (and of the members `names`) and a value of `member`.
 
     This is how an `additionalProperties`, `patternProperties` or `propertyNames` fails.
@@ -37,8 +35,7 @@ class Some:
     pointer: str
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectSet:
+class ObjectSet(NamedTuple):
     """Objects that satisfy every part, have every required name, and fit the counts.
 
     `names` are members that every key, taken as a string, belongs to. `counted` is the

@@ -35,22 +35,24 @@ from .facts import (
     Refusal,
 )
 from .formats import FORMATS
-from .keywords import KEYWORDS, REFUSED_FORMATS, Draft, Family, Status, assertions_of
+from .keywords import KEYWORDS, REFUSED_FORMATS, Draft, Family, Keyword, Status, assertions_of
 from .numbers import DIGITS, INTEGER, NumberSet
 from .objects import ObjectPart, ObjectSet
 from .strings import StringLanguage
 
 __all__ = ["read_facts"]
 
+_REFUSED = Status.REFUSED
+
 
 def read_facts(schema: dict[str, Any], pointer: str, host: Host) -> Facts:
     """Check the shape of every keyword of a schema object and read it."""
-    facts = Facts()
     draft = host.draft
     if "$ref" in schema and draft <= Draft.DRAFT7:
-        return _read_lone_reference(schema, pointer, host, facts)
+        return _read_lone_reference(schema, pointer, host)
     families = 0
     known = assertions_of(draft)
+    refused: list[Keyword] = []
     for key, value in schema.items():
         if key not in known:
             _read_unknown(key, pointer, host)
@@ -60,9 +62,12 @@ def read_facts(schema: dict[str, Any], pointer: str, host: Host) -> Facts:
             continue
         row.check(value, pointer)
         families |= row.family
-        if row.status is Status.REFUSED:
-            facts.refusals += (Refusal(ALL_TYPES, join(pointer, key), row.note),)
-    if pointer:
+        if row.status is _REFUSED:
+            refused.append(row)
+    facts = Facts()
+    if refused:
+        facts.refusals = tuple(Refusal(ALL_TYPES, join(pointer, row.name), row.note) for row in refused)
+    if pointer and ("$id" in schema or "id" in schema):
         _refuse_nested_identifier(schema, pointer, draft, facts)
     for reader in _readers_of(families):
         reader(schema, pointer, host, facts)
@@ -78,12 +83,13 @@ def _read_unknown(key: Any, pointer: str, host: Host) -> None:
     host.unknown.append(join(pointer, key))
 
 
-def _read_lone_reference(schema: dict[str, Any], pointer: str, host: Host, facts: Facts) -> Facts:
+def _read_lone_reference(schema: dict[str, Any], pointer: str, host: Host) -> Facts:
     """Before 2019-09 a `$ref` hides every keyword beside it.
 
     Draft-04 and -06 are followed to the letter, and what is hidden is listed with the unknown members; in
     draft-07, which the contract covers, such a schema is refused, because it may not mean what it says.
     """
+    facts = Facts()
     where = pointer + "/$ref"
     KEYWORDS["$ref"].check(schema["$ref"], pointer)
     for key in schema:

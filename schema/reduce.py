@@ -163,7 +163,7 @@ class Reduction:
             return self._lone[members[0]]
         plain = dict.fromkeys(map(self._simplify, members))
         plain.pop(ALWAYS, None)
-        if any(~member in plain for member in plain) or NEVER in plain:
+        if NEVER in plain or (len(plain) > 1 and any(~member in plain for member in plain)):
             plain = {NEVER: None}
         key = frozenset(plain)
         node = self.nodes.get(key)

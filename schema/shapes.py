@@ -37,7 +37,7 @@ __all__ = [
 MAX_COUNT = 2**31 - 1
 """The greatest length or number that a bound may name, as for repetition in a grammar."""
 
-TYPE_NAMES = ("null", "boolean", "object", "array", "number", "string", "integer")
+TYPE_NAMES = ("string", "object", "array", "number", "integer", "boolean", "null")
 
 Shape = Callable[[Any], None]
 """Checks a keyword's value; raises InvalidSchema (or UnsupportedSchema for a number that readers
@@ -84,7 +84,8 @@ def schema_map_shape(value: Any) -> None:
     for key, item in value.items():
         if not isinstance(key, str):
             raise InvalidSchema(f"an object key must be a string, not {type(key).__name__}")
-        schema_shape(item, key)
+        if not isinstance(item, dict):
+            schema_shape(item, key)
 
 
 def string_shape(value: Any) -> None:
@@ -154,6 +155,8 @@ def dependencies_shape(value: Any) -> None:
 
 def type_shape(value: Any) -> None:
     """The name of a type, or distinct names."""
+    if isinstance(value, str) and value in TYPE_NAMES:
+        return
     names = value if isinstance(value, list | tuple) else (value,)
     if not names:
         raise InvalidSchema("expected at least one type")

@@ -18,8 +18,8 @@ Errors carry no pointer; the caller knows the place in the schema and adds it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from infernix.gbnf.errors import (
     InvalidSchema,
@@ -42,7 +42,7 @@ from infernix.gbnf.grammar import (
 from infernix.gbnf.regex import ANY_TEXT, parse_search
 
 from . import automata
-from .bounded import bounded, text_lengths
+from .bounded import bounded
 from .dfa import Dfa
 from .formats import COUNTED_FORMATS, format_expression
 from .forms import best_form
@@ -71,8 +71,7 @@ MAX_AUTOMATON_LENGTH = 8192
 CACHED_LANGUAGES = 1024
 
 
-@dataclass(frozen=True)
-class StringLanguage:
+class StringLanguage(NamedTuple):
     """The strings that satisfy all of these assertions.
 
     Lengths count Unicode characters. `patterns` must match somewhere, `not_patterns`
@@ -149,7 +148,7 @@ def is_empty(language: StringLanguage) -> bool:
     Raises `InvalidSchema` for a broken pattern and `UnsupportedSchema` for one outside the
     dialect or beyond the limits.
     """
-    return text_lengths(values(language)) is None
+    return values(language) == NOTHING
 
 
 def disjoint(first: StringLanguage, second: StringLanguage) -> bool:
@@ -166,13 +165,13 @@ def json_text(language: StringLanguage, raw: bool = False) -> Expression:
     """
     if language.is_free and not raw:
         return RuleRef(JSON_STRING.name)
-    only_length = replace(language, min_length=0, max_length=None).is_free
+    only_length = language._replace(min_length=0, max_length=None).is_free
     if only_length and not raw and _bounds_agree(language):
         return sequence([QUOTE, repeat(JSON_CHAR, language.min_length, language.max_length), QUOTE])
-    if not raw and replace(language, excluded=frozenset()).is_free:
+    if not raw and language._replace(excluded=frozenset()).is_free:
         return any_key_but(language.excluded)
     inner = values(language)
-    if text_lengths(inner) is None:
+    if inner == NOTHING:
         raise UnsatisfiableSchema("no string satisfies these assertions")
     try:
         return inner if raw else sequence([QUOTE, encode(inner), QUOTE])
@@ -196,7 +195,7 @@ def values(language: StringLanguage) -> Expression:
         if direct is not None:
             counted = bool(language.formats) and COUNTED_FORMATS.issuperset(language.formats)
             return direct if counted else best_form(direct)
-    if replace(language, excluded=frozenset()).is_free:
+    if language._replace(excluded=frozenset()).is_free:
         return all_but(language.excluded)
     return _automaton(language).to_expression()
 
