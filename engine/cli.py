@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.metadata import entry_points
 
 # Idle OpenMP threads must sleep, not spin: on a busy machine spinning makes torch up to ten
 # times slower. Read once, when torch is imported.
@@ -31,6 +32,9 @@ app.command("grammar")(inspect.grammar)
 app.command("schema")(inspect.schema)
 app.add_typer(model.app, name="model")
 app.command()(warmup.warmup)
+# What sits on top of the engine registers its commands, so that nothing below imports it.
+for extension in sorted(entry_points(group="infernix.commands"), key=lambda found: found.name):
+    app.add_typer(extension.load(), name=extension.name)
 
 
 def main() -> None:

@@ -1,0 +1,193 @@
+"""`infernix fuzz`: run a campaign, replay a finding, put an engine through the contract.
+
+Exit codes: 0 nothing unknown, 1 an unknown difference or a requirement that fails, 2 an error,
+130 interrupted (the campaign can go on).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from infernix.engine.commands.console import CommandError, ExitCode, note, reporting
+from infernix.gbnf.errors import RequestError
+
+from .names import ENGINE_NAMES, KINDS, SYNTHETIC
+
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=True, help="Differential fuzzing of engines against each other.")
+
+FOUND = 1
+DEFAULT_ENGINES = "infernix,reference,xgrammar,llguidance"
+
+
+@app.callback()
+def _group() -> None:
+    """Differential fuzzing of engines against each other."""
+
+
+def names(text: str, allowed: Sequence[str], what: str) -> tuple[str, ...]:
+    """A comma-separated list of names, each of which must be allowed."""
+    chosen = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    for name in chosen:
+        if name not in allowed:
+            raise CommandError(f"no {what} is called {name!r}; there is {', '.join(allowed)}")
+    if not chosen:
+        raise CommandError(f"no {what} is given")
+    return chosen
+
+
+def vocabularies(text: str) -> tuple[str, ...]:
+    """The vocabularies of a campaign; "auto" is synthetic ones and those real ones that are here."""
+    from .real import REAL, present
+
+    if text == "auto":
+        return (SYNTHETIC, *present())
+    return names(text, (SYNTHETIC, *REAL), "vocabulary")
+
+
+@app.command()
+@reporting
+def run(
+    engines: Annotated[str, typer.Option(help="Names, with commas; the first is what others are compared with.")] = (
+        DEFAULT_ENGINES
+    ),
+    kind: Annotated[str, typer.Option(help="Source languages, with commas.")] = ",".join(KINDS),
+    minutes: Annotated[float, typer.Option(min=0.01, help="How long to run.")] = 2.0,
+    seed: Annotated[int, typer.Option(help="Determines all cases.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Workers; each has a process for every engine.")] = 1,
+    vocabulary: Annotated[str, typer.Option(help="synthetic, qwen35, smollm2, bytes with commas, or auto.")] = "auto",
+    out: Annotated[Path | None, typer.Option(help="Folder for state, findings and corpus (default: user cache).")] = (
+        None
+    ),
+    fresh: Annotated[bool, typer.Option("--fresh", help="Begin again, though the folder has a campaign.")] = False,
+    seconds_per_case: Annotated[float, typer.Option(help="Processor time that a case may cost an engine.")] = 20.0,
+) -> None:
+    """Run a campaign, or go on with one."""
+    from .campaign import Campaign, Pool
+    from .host import EngineFailed, Limits
+    from .job import Settings
+    from .progress import progress, summary
+
+    settings = Settings(
+        names(engines, ENGINE_NAMES, "engine"),
+        names(kind.replace("json-schema", "schema"), KINDS, "kind"),
+        vocabularies(vocabulary),
+        seed,
+        Limits(seconds=seconds_per_case),
+    )
+    folder = out if out is not None else default_folder(settings.engines, settings.kinds, seed)
+    campaign = Campaign(settings, folder, fresh)
+    if campaign.resumed:
+        note(f"going on at case {campaign.state.done} of {folder} (--fresh begins again)")
+    try:
+        with progress(60 * minutes) as show:
+            state = campaign.run(Pool(settings, jobs), 60 * minutes, show)
+    except KeyboardInterrupt:
+        note(f"interrupted; the same command goes on. {summary(campaign.state)}")
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+    except EngineFailed as failure:
+        raise CommandError(str(failure)) from None
+    print(summary(state))
+    report(campaign.folder, state.unknown, state.known)
+    stale(settings.engines, settings.kinds)
+    if state.unknown:
+        raise typer.Exit(FOUND)
+
+
+def default_folder(engines: tuple[str, ...], kinds: tuple[str, ...], seed: int) -> Path:
+    """A folder in the user cache for a campaign."""
+    from infernix.engine.models.registry import cache_folder
+
+    return cache_folder() / "fuzz" / f"{'+'.join(engines)}-{'+'.join(kinds)}-{seed}"
+
+
+def report(folder: Path, unknown: dict[str, int], known: dict[str, int]) -> None:
+    """What was found, by name."""
+    for name, count in sorted(known.items()):
+        print(f"known    {count:7}  {name}")
+    for name, count in sorted(unknown.items()):
+        print(f"UNKNOWN  {count:7}  {folder / 'findings' / name}.toml")
+
+
+def stale(engines: tuple[str, ...], kinds: tuple[str, ...]) -> list[str]:
+    """Replay the examples of the known differences of these engines, and report those that do not occur."""
+    from .known import known_differences
+    from .replay import replay
+
+    gone = []
+    for entry in known_differences():
+        if entry.engine in engines and set(entry.kinds) & set(kinds) and entry.example_path.exists():
+            outcome = replay(entry.example_path)
+            if entry.name not in [known for _, known in outcome.differences]:
+                gone.append(entry.name)
+                print(f"GONE     {entry.name}: its example no longer shows it")
+    return gone
+
+
+@app.command()
+@reporting
+def replay(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Findings.")],
+    engines: Annotated[str, typer.Option(help="Other engines than those that the file names.")] = "",
+) -> None:
+    """Run findings again, and say what differs."""
+    from .replay import replay as run_again
+
+    chosen = names(engines, ENGINE_NAMES, "engine") if engines else ()
+    unknown = False
+    for file in files:
+        outcome = run_again(file, chosen)
+        if not outcome.differences:
+            print(f"{file}: no difference")
+        for difference, known in outcome.differences:
+            print(f"{file}: {difference}  [{'known: ' + known if known else 'UNKNOWN'}]")
+            unknown = unknown or known is None
+        for name, why in outcome.refused:
+            print(f"{file}: {name} refuses: {why}")
+    if unknown:
+        raise typer.Exit(FOUND)
+
+
+@app.command()
+@reporting
+def contract(
+    engine: Annotated[str, typer.Option(help="The engine to put through the suite.")] = "infernix",
+) -> None:
+    """Put one engine through the contract, and say which requirement holds."""
+    from .contract import contract as requirements
+    from .files import markdown
+    from .host import Limits
+    from .job import Settings, Worker
+
+    (name,) = names(engine, ENGINE_NAMES, "engine")
+    others = () if name == "reference" else ("reference",)
+    settings = Settings((*others, name), KINDS, shrink_seconds=10.0)
+    worker = Worker(replace(settings, limits=Limits(seconds=30.0)))
+    failed = 0
+    try:
+        for verdict in requirements(name, worker):
+            print(f"{verdict.outcome:15} {verdict.sentence}  ({verdict.taken} problems)", flush=True)
+            if verdict.counterexample is not None:
+                failed += 1
+                text = markdown(verdict.counterexample)
+                print("\n".join(f"                | {line}" for line in text.splitlines() if line), flush=True)
+    finally:
+        worker.close()
+    print(f"{failed} requirements fail" if failed else "all requirements hold that apply", file=sys.stdout)
+    if failed:
+        raise typer.Exit(FOUND)
+
+
+def main() -> None:
+    """The commands alone, as `python -m infernix.fuzz`."""
+    try:
+        app()
+    except (CommandError, RequestError) as error:
+        raise SystemExit(f"error: {error}") from None

@@ -1,0 +1,158 @@
+"""Differences: what two engines show differently, and what one shows against itself or a standard.
+
+mask, end       the views of two engines after the same steps: a bit, or whether the text may end
+accept          one engine took a token that the other rejected
+sight           masks along a fork or a draft
+verdict         a whole text accepted or rejected against the standard
+probe, rollback, fork, draft, spelling, error     an engine against itself (`trace.py`)
+crash, hang, growth                               its process (`host.py`)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .case import Case, Problem
+from .judge import STANDARDS, judge
+from .spelling import canonical
+from .trace import Trace, ids_of
+
+__all__ = ["Difference", "differences", "own_differences", "pair_differences"]
+
+MOST_TOKENS = 8
+LONG_NUMBER = re.compile(r"\d{16}")
+"""Integers of more than 64 bits, and more digits than binary64 holds, need not be writable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that is not as it should be.
+
+    `missing` means that `engine` forbids what is allowed by `against`, another engine, itself or
+    a standard; `extra` that it allows what is forbidden there.
+    """
+
+    check: str
+    engine: str
+    against: str
+    kind: str
+    direction: str = ""
+    problem: int = 0
+    step: int = -1
+    tokens: tuple[int, ...] = ()
+    detail: str = ""
+
+    @property
+    def signature(self) -> tuple[str, str, str, str]:
+        """What must stay the same while the case shrinks."""
+        return self.check, self.engine, self.against, self.direction
+
+    def __str__(self) -> str:
+        where = f"problem {self.problem}" + (f", step {self.step}" if self.step >= 0 else "")
+        what = f"{self.direction} {' '.join(map(str, self.tokens))}".strip()
+        return (
+            f"{self.engine} against {self.against}, {self.kind}, {self.check} ({where}): {what} {self.detail}".rstrip()
+        )
+
+
+def differences(case: Case, traces: dict[str, list[Trace]], first: str) -> list[Difference]:
+    """All differences of a case: each engine's own, and those between `first` and every other."""
+    found: list[Difference] = []
+    for engine, its in traces.items():
+        for index, (problem, trace) in enumerate(zip(case.problems, its)):
+            found += own_differences(engine, index, problem, trace)
+            if engine != first:
+                found += pair_differences(first, engine, index, problem, traces[first][index], trace, case)
+    return found
+
+
+def own_differences(engine: str, index: int, problem: Problem, trace: Trace) -> Iterator[Difference]:
+    """What an engine shows against itself and against the standard; once for each check and direction."""
+    seen = set()
+    for complaint in trace.complaints:
+        if (complaint.check, complaint.direction) not in seen:
+            seen.add((complaint.check, complaint.direction))
+            yield Difference(
+                complaint.check,
+                engine,
+                "itself",
+                problem.kind,
+                complaint.direction,
+                index,
+                complaint.step,
+                complaint.tokens,
+                complaint.detail,
+            )
+    if trace.refused is None:
+        yield from _verdicts(engine, index, problem, trace)
+
+
+def _verdicts(engine: str, index: int, problem: Problem, trace: Trace) -> Iterator[Difference]:
+    seen = set()
+    answers = [*zip(problem.texts, trace.verdicts), *((text, True) for text in trace.finished)]
+    for text, accepted in answers:
+        if accepted is None:
+            continue
+        valid = judge(problem, text)
+        if valid is None or accepted == valid or (valid and not owes(problem, text)):
+            continue
+        direction = "missing" if valid else "extra"
+        if direction not in seen:
+            seen.add(direction)
+            standard = STANDARDS[problem.kind]
+            yield Difference("verdict", engine, standard, problem.kind, direction, index, -1, (), repr(text))
+
+
+def owes(problem: Problem, text: str) -> bool:
+    """Whether an engine has no excuse to reject a valid text. A language for generation need not have
+    every spelling of a value, nor every value of a format, but it must have the canonical text."""
+    if problem.kind != "schema":
+        return True
+    return canonical(text) and '"format"' not in problem.source and not LONG_NUMBER.search(text)
+
+
+def pair_differences(
+    first: str, engine: str, index: int, problem: Problem, mine: Trace, its: Trace, case: Case
+) -> Iterator[Difference]:
+    """The first place at which two engines that took the same steps show something else."""
+    if mine.refused is not None or its.refused is not None:
+        return
+    size = case.vocabulary.size if not case.vocabulary.name else case.vocabulary.build().size
+    where = {"problem": index, "engine": engine, "against": first, "kind": problem.kind}
+    for place, (a, b) in enumerate(zip(mine.views, its.views)):
+        step = place - 1
+        if a.may_end != b.may_end or a.ended != b.ended:
+            direction = "missing" if (a.may_end, a.ended) > (b.may_end, b.ended) else "extra"
+            yield Difference(check="end", direction=direction, step=step, **where)  # type: ignore[arg-type]
+            return
+        if a.mask != b.mask:
+            yield from _mask_difference("mask", a.mask, b.mask, size, step, where)
+            return
+        for one, other in zip(mine.sights.get(place - 1, ()), its.sights.get(place - 1, ())):
+            if one != other:
+                yield from _mask_difference("sight", one, other, size, step, where)
+                return
+    if mine.rejected != its.rejected and not mine.complaints and not its.complaints:
+        step = min(x for x in (mine.rejected, its.rejected) if x is not None)
+        direction = "missing" if its.rejected == step else "extra"
+        tokens = problem.walk[step].ids
+        yield Difference(check="accept", direction=direction, step=step, tokens=tokens, **where)  # type: ignore[arg-type]
+
+
+def _mask_difference(
+    check: str, mine: bytes, its: bytes, size: int, step: int, where: dict[str, object]
+) -> Iterator[Difference]:
+    missing = ids_of(bytes(a & ~b & 255 for a, b in zip(mine, its)), size)
+    extra = ids_of(bytes(b & ~a & 255 for a, b in zip(mine, its)), size)
+    for direction, tokens in (("missing", missing), ("extra", extra)):
+        if tokens:
+            yield Difference(
+                check=check,
+                direction=direction,
+                step=step,
+                tokens=tuple(tokens[:MOST_TOKENS]),
+                **where,  # type: ignore[arg-type]
+            )
+            return

@@ -1,0 +1,162 @@
+"""One worker of a campaign: takes numbers, examines their cases, shrinks and classifies what it finds.
+
+It owns one process for each engine. It knows nothing of files, time limits or other workers, so
+the same worker can be driven through a pipe or from a cluster.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+
+from .case import Case
+from .features import features
+from .generate import case_of
+from .host import EngineFailed, Executor, Host, Limits
+from .known import classify
+from .names import SYNTHETIC
+from .session import Finding, Session
+from .shrink import shrink
+
+__all__ = ["Outcome", "Report", "Settings", "Worker", "serve_job"]
+
+REAL_EVERY = 8
+"""One case in so many is over a real vocabulary, where both kinds are asked for."""
+ALWAYS_SHRUNK = 10
+"""How many differences that look like the same known one are shrunk before that becomes a sample ..."""
+SAMPLE = 16
+"""... of one in so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What determines the cases of a campaign and what is done with them."""
+
+    engines: tuple[str, ...]
+    kinds: tuple[str, ...]
+    vocabularies: tuple[str, ...] = (SYNTHETIC,)
+    seed: int = 1
+    limits: Limits = field(default_factory=Limits)
+    shrink_seconds: float = 20.0
+
+    def case(self, number: int) -> Case:
+        """The case with this number, without walks."""
+        kind = self.kinds[number % len(self.kinds)]
+        turn = number // len(self.kinds)
+        real = [name for name in self.vocabularies if name != SYNTHETIC]
+        if SYNTHETIC in self.vocabularies and (not real or turn % REAL_EVERY != REAL_EVERY - 1):
+            return case_of(kind, SYNTHETIC, self.seed, number)
+        which = turn // REAL_EVERY if SYNTHETIC in self.vocabularies else turn
+        return case_of(kind, real[which % len(real)], self.seed, number)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A finding, shrunk as far as the budget allowed, and the known difference that it is, if it is one."""
+
+    finding: Finding
+    known: str | None
+    shrunk: bool
+    reproducible: bool = True
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of one case."""
+
+    number: int
+    case: Case
+    problems: int = 0
+    seconds: float = 0.0
+    engine_seconds: dict[str, float] = field(default_factory=dict)
+    taken: Counter[str] = field(default_factory=Counter)
+    refusals: Counter[str] = field(default_factory=Counter)
+    features: frozenset[str] = frozenset()
+    new_features: bool = False
+    reports: list[Report] = field(default_factory=list)
+
+
+class Worker:
+    """Examines cases by number, or cases from the corpus."""
+
+    def __init__(self, settings: Settings, make: Callable[[str, Limits], Executor] = Host) -> None:
+        self.settings = settings
+        self.session = Session([make(name, settings.limits) for name in settings.engines])
+        self.looks_known: Counter[str] = Counter()
+        self.seen: set[str] = set()
+
+    def close(self) -> None:
+        """Let the engines go."""
+        self.session.close()
+
+    def run(self, number: int, case: Case | None = None) -> Outcome:
+        """Examine the case with this number, or the one given."""
+        began = time.monotonic()
+        case = self.settings.case(number) if case is None else case
+        before = {name: getattr(e, "seconds", 0.0) for name, e in self.session.executors.items()}
+        self.session.taken, self.session.refusals = Counter(), Counter()
+        found = self.session.examine(case, f"{self.settings.seed}/{number}")
+        present = features(case)
+        outcome = Outcome(number, case, len(case.problems), features=present, new_features=not present <= self.seen)
+        self.seen |= present
+        outcome.reports = [self.report(finding, number) for finding in found]
+        outcome.taken, outcome.refusals = self.session.taken, self.session.refusals
+        outcome.seconds = time.monotonic() - began
+        for name, executor in self.session.executors.items():
+            outcome.engine_seconds[name] = getattr(executor, "seconds", 0.0) - before[name]
+        return outcome
+
+    def report(self, finding: Finding, number: int = 0) -> Report:
+        """Shrink and classify. What looks known already is shrunk only at first, and then in samples."""
+        looks = classify(finding)
+        if looks is not None:
+            self.looks_known[looks.name] += 1
+            if self.looks_known[looks.name] > ALWAYS_SHRUNK and number % SAMPLE:
+                return Report(finding, looks.name, shrunk=False)
+        if self.session.shows(finding, finding.case) is None:
+            return Report(finding, None, shrunk=False, reproducible=False)
+        smaller = self.shrunk(finding)
+        known = classify(smaller)
+        return Report(smaller, known.name if known else None, shrunk=True)
+
+    def shrunk(self, finding: Finding) -> Finding:
+        """The finding in the smallest case that shows it."""
+
+        def shows(case: Case) -> bool:
+            # A candidate may not even be a case: an empty vocabulary, an id that is gone.
+            with suppress(Exception):
+                return self.session.shows(finding, case) is not None
+            return False
+
+        case = shrink(finding.case, shows, self.settings.shrink_seconds)
+        difference = self.session.shows(finding, case) or finding.difference
+        return Finding(case, difference, finding.engines)
+
+
+def serve_job(settings: Settings, pipe: Connection) -> None:
+    """The main function of a worker process: outcomes for numbers (or numbers with a case), until the end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _leave)
+    worker = None
+    try:
+        worker = Worker(settings)
+        while True:
+            number, case = pipe.recv()
+            pipe.send(worker.run(number, case))
+    except (EOFError, OSError):
+        pass
+    except (EngineFailed, Exception) as error:
+        with suppress(OSError):
+            pipe.send(error)
+    finally:
+        if worker is not None:
+            worker.close()
+
+
+def _leave(_signal: int, _frame: object) -> None:
+    raise EOFError
