@@ -12,26 +12,21 @@ from __future__ import annotations
 
 from collections import deque
 from functools import lru_cache
-from threading import Lock
 
-from infernix.gbnf.errors import InvalidSchema, LimitError, RegexError, RegexSyntaxError, UnsupportedSchema
+from infernix.gbnf.errors import LimitError
 from infernix.gbnf.grammar import MAX_CODE_POINT, SURROGATES
-from infernix.gbnf.regex import parse_search
 
 from . import strings
-from .formats import format_expression
+from .bounded import text_lengths
 from .nfa import LazyNfa
+from .patterns import UNFOLDING, format_nfa, pattern_nfa, search_expression
 from .strings import StringLanguage
 
-__all__ = ["disjoint", "is_empty", "matches"]
+__all__ = ["disjoint", "is_empty"]
 
 MAX_PLACES = 300
 """So many places of the product are looked at before the automaton is asked."""
 CACHED = 1024
-CACHED_AUTOMATA = 128
-
-_LOCK = Lock()
-"""The cached automata unfold as they are used, by one thread at a time."""
 
 Cells = tuple[frozenset[int], ...]
 """For each automaton, the cells that the text so far leads to."""
@@ -49,9 +44,19 @@ def is_empty(language: StringLanguage) -> bool:
         return strings.is_empty(language)
     if length < 0 or (language.max_length is not None and length > language.max_length):
         return True
-    if length >= language.min_length and not language.excluded:
+    if length >= language.min_length and (not language.excluded or _is_endless(language)):
         return False
     return strings.is_empty(language)
+
+
+def _is_endless(language: StringLanguage) -> bool:
+    """Whether a language with a member is plainly infinite, so that no few exclusions make it empty."""
+    if language.max_length is not None or language.formats or language.not_patterns:
+        return False
+    if len(language.patterns) != 1:
+        return not language.patterns
+    lengths = text_lengths(search_expression(language.patterns[0]))
+    return lengths is not None and lengths[1] is None
 
 
 def disjoint(first: StringLanguage, second: StringLanguage) -> bool:
@@ -65,7 +70,7 @@ def _length_of_a_member(language: StringLanguage) -> int | None:
     -1 if there is none, None if none was found.
     """
     try:
-        with _LOCK:
+        with UNFOLDING:
             return _search(*_automata(language), language.max_length is not None)
     except LimitError:
         return None
@@ -73,30 +78,9 @@ def _length_of_a_member(language: StringLanguage) -> int | None:
 
 def _automata(language: StringLanguage) -> tuple[list[LazyNfa], list[LazyNfa]]:
     """The automata that must accept, and those that must not."""
-    required = [_pattern(pattern) for pattern in language.patterns]
-    required += [_format(name) for name in language.formats]
-    return required, [_pattern(pattern) for pattern in language.not_patterns]
-
-
-def matches(pattern: str, text: str) -> bool:
-    """Whether a pattern is found in a text. Raises InvalidSchema or UnsupportedSchema for one that cannot be used."""
-    with _LOCK:
-        return _pattern(pattern).accepts(text)
-
-
-@lru_cache(CACHED_AUTOMATA)
-def _pattern(pattern: str) -> LazyNfa:
-    try:
-        return LazyNfa(parse_search(pattern))
-    except RegexSyntaxError as error:
-        raise InvalidSchema(f"the pattern {pattern!r} is broken {error}") from error
-    except RegexError as error:
-        raise UnsupportedSchema(f"the pattern {pattern!r} cannot be enforced, {error}") from error
-
-
-@lru_cache(CACHED_AUTOMATA)
-def _format(name: str) -> LazyNfa:
-    return LazyNfa(format_expression(name))
+    required = [pattern_nfa(pattern) for pattern in language.patterns]
+    required += [format_nfa(name) for name in language.formats]
+    return required, [pattern_nfa(pattern) for pattern in language.not_patterns]
 
 
 def _search(required: list[LazyNfa], forbidden: list[LazyNfa], shortest: bool) -> int | None:

@@ -2,8 +2,9 @@
 
 An object that allows additional properties must not spell a declared name as an additional
 one: its value would escape the declared schema. "Any key but these" is a prefix tree of the
-names laid over the automaton of all keys: a character that leaves the tree *falls back* to
-where the automaton of all keys would be. So it is as large as the names, and cheap to build.
+names laid over the automaton of all keys, or of those that a pattern allows: a character that leaves the
+tree *falls back* to where that automaton would be. So it adds as much as the names are long, and is
+cheap to build.
 
 Keys are written in canonical JSON escapes, so that each has exactly one spelling.
 """
@@ -12,70 +13,87 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from infernix.gbnf.grammar import Automaton, written_out
+from infernix.gbnf.grammar import ANY_CHAR, Automaton, written_out
 
-from .json_text import encode_text
+from .json_text import encode, encode_text
 
-__all__ = ["any_key_but"]
+__all__ = ["ANY_KEY", "any_key_but", "quoted", "texts_but"]
 
 Edges = tuple[tuple[int, int, int], ...]
 
-# The automaton of all keys after the opening quote, at fixed state numbers. State 0 is before
-# that quote, END after the closing one; NAMED is ANY where the key may not end.
-END, ANY, NAMED, ESCAPE, U, U0, U00, U000, U001, TREE = range(1, 11)
-
-
-def _edges(*parts: tuple[str, int]) -> Edges:
-    """Edges from ranges written as pairs of characters, such as "azAZ", and their targets."""
-    flat = [(ord(chars[i]), ord(chars[i + 1]), target) for chars, target in parts for i in range(0, len(chars), 2)]
-    return tuple(sorted(flat))
-
-
-_RAW = " !#[]\ud7ff\ue000\U0010ffff"
-_ALL_KEYS: tuple[Edges, ...] = (
-    _edges(('""', TREE)),
-    (),
-    _edges((_RAW, ANY), ("\\\\", ESCAPE), ('""', END)),
-    _edges((_RAW, ANY), ("\\\\", ESCAPE)),
-    _edges(('""\\\\bbffnnrrtt', ANY), ("uu", U)),
-    _edges(("00", U0)),
-    _edges(("00", U00)),
-    _edges(("00", U000), ("11", U001)),
-    _edges(("07bbef", ANY)),
-    _edges(("09af", ANY)),
-)
-_LAST_ASCII = 0x7F
 CACHED = 256
 """Automata that are kept: the same objects occur in many schemas."""
+QUOTE = ord('"')
+_LAST_ASCII = 0x7F
+_AFTER_QUOTE = 1
+
+
+def quoted(values: Automaton) -> Automaton:
+    """The JSON texts, with quotes and in canonical escapes, of the strings of an automaton without fallback."""
+    inner = encode(values)
+    assert isinstance(inner, Automaton)
+    end = len(inner.edges) + _AFTER_QUOTE
+    closing = (QUOTE, QUOTE, end)
+    rows: list[Edges] = [((QUOTE, QUOTE, _AFTER_QUOTE),)]
+    for state, edges in enumerate(inner.edges):
+        moved = [(low, high, target + _AFTER_QUOTE) for low, high, target in edges]
+        rows.append(tuple(sorted([*moved, closing]) if state in inner.accepting else moved))
+    return Automaton((*rows, ()), frozenset([end]))
+
+
+ANY_KEY = quoted(Automaton((tuple((low, high, 0) for low, high in ANY_CHAR.ranges),), frozenset([0])))
+"""Any key at all."""
 
 
 @lru_cache(CACHED)
 def any_key_but(names: frozenset[str]) -> Automaton:
     """The JSON texts, with quotes and in canonical escapes, of every string that is not in `names`."""
+    return texts_but(ANY_KEY, names)
+
+
+def texts_but(keys: Automaton, names: frozenset[str]) -> Automaton:
+    """The texts of `keys` (see `quoted`) without those of some of its strings."""
+    edges = list(keys.edges)
+    ((_, _, start),) = edges[0]
     tree: list[list[tuple[int, int, int]]] = [[]]
-    under = [ANY]  # for each node of the tree, where the automaton of all keys is
+    under = [start]  # for each node of the tree, where `keys` is
+    ends: list[int] = []
+    root = len(edges)
     path = [0]  # the nodes of the last name
     last = ""
+    steps: dict[tuple[int, str], int] = {}
     for text in sorted(map(encode_text, names)):  # in this order a node's edges come ascending
         del path[_shared(last, text) + 1 :]
         last = text
         for char in text[len(path) - 1 :]:
             node, child = path[-1], len(tree)
-            tree[node].append((ord(char), ord(char), TREE + child))
+            step = under[node], char
+            if step not in steps:
+                steps[step] = _follow(edges[under[node]], char)
+            tree[node].append((ord(char), ord(char), root + child))
             tree.append([])
-            under.append(_follow(under[node], char))
+            under.append(steps[step])
             path.append(child)
-        under[path[-1]] = NAMED
-    edges: list[Edges] = list(_ALL_KEYS)
-    fallback = [-1] * len(edges)
+        ends.append(path[-1])
+    # Where a name ends, the text must not: there the fallback is a copy without the closing quote.
+    unnamed: dict[int, int] = {}
+    for node in ends:
+        state = under[node]
+        if state not in unnamed:
+            unnamed[state] = root + len(tree) + len(unnamed)
+        under[node] = unnamed[state]
+    copies = [tuple(edge for edge in keys.edges[state] if edge[0] != QUOTE) for state in unnamed]
+    edges[0] = ((QUOTE, QUOTE, root),)
+    fallback = [-1] * root
     for children, other in zip(tree, under, strict=True):
         row = tuple(children)
         # A character of several bytes cannot fall back in its middle: such rows are written out.
         if row and row[-1][0] > _LAST_ASCII:
-            row, other = written_out(row, _ALL_KEYS[other]), -1
+            base = keys.edges[other] if other < root else copies[other - root - len(tree)]
+            row, other = written_out(row, base), -1
         edges.append(row)
         fallback.append(other)
-    return Automaton(tuple(edges), frozenset([END]), tuple(fallback))
+    return Automaton((*edges, *copies), keys.accepting, (*fallback, *[-1] * len(copies)))
 
 
 def _shared(first: str, second: str) -> int:
@@ -86,9 +104,7 @@ def _shared(first: str, second: str) -> int:
     return min(len(first), len(second))
 
 
-def _follow(state: int, char: str) -> int:
-    """The state of the automaton of all keys after a character of a key's canonical form."""
-    if state in (ANY, NAMED):  # a character that begins no escape stays there
-        return ESCAPE if char == "\\" else ANY
+def _follow(edges: Edges, char: str) -> int:
+    """Where a character of a key's canonical form leads."""
     code = ord(char)
-    return next(target for low, high, target in _ALL_KEYS[state] if low <= code <= high)
+    return next(target for low, high, target in edges if low <= code <= high)

@@ -36,6 +36,8 @@ __all__ = ["MAX_WORK", "LazyNfa", "accepts"]
 END = 0
 MAX_WORK = 2_000_000
 """Steps that one automaton may take before `LimitError`: a bound on time, about a second."""
+MAX_KEPT = 20_000
+"""So many cells are kept from one text to the next."""
 
 Edge = tuple[Ranges, int]
 
@@ -55,8 +57,8 @@ class LazyNfa:
         """Whether every cell leads to an accepted text, as far as is known without looking."""
         self.universal: int | None = None
         """The cell after which every text is accepted, once it has been met."""
-        top = fold(expression, self._add_node)
-        self.start = self._cell(top, 0, END)
+        self._top = fold(expression, self._add_node)
+        self.start = self._cell(self._top, 0, END)
 
     def _add_node(self, node: Expression, children: list[int]) -> int:
         nullable = [self._nullable[child] for child in children]
@@ -121,6 +123,8 @@ class LazyNfa:
         Raises `LimitError` if that takes more than `MAX_WORK` steps.
         """
         self._work = 0
+        if len(self._cells) > MAX_KEPT:
+            self._forget()
         cells = {self.start}
         for char in text:
             code = ord(char)
@@ -129,6 +133,14 @@ class LazyNfa:
             if not cells:
                 return False
         return any(self.edges(cell)[1] for cell in cells)
+
+    def _forget(self) -> None:
+        """Begin anew: what has been unfolded for other texts is only a memory."""
+        del self._cells[1:]
+        self._ids.clear()
+        self._expanded.clear()
+        self.universal = None
+        self.start = self._cell(self._top, 0, END)
 
     def spend(self, steps: int) -> None:
         """Count work against the limit. Raises `LimitError`."""

@@ -15,7 +15,6 @@ from infernix.gbnf.errors import InvalidSchema, UnsupportedSchema
 
 from .arrays import ArrayPart, ArraySet, Contains
 from .document import check_text, constant, exact_number, identity, join, mentions
-from .emptiness import matches
 from .facts import (
     ALL_TYPES,
     ALWAYS,
@@ -38,6 +37,7 @@ from .formats import FORMATS
 from .keywords import KEYWORDS, REFUSED_FORMATS, Draft, Family, Keyword, Status, assertions_of
 from .numbers import DIGITS, INTEGER, NumberSet
 from .objects import ObjectPart, ObjectSet
+from .patterns import search_expression
 from .strings import StringLanguage
 
 __all__ = ["read_facts"]
@@ -191,7 +191,7 @@ def _place(schema: dict[str, Any], keyword: str) -> int:
 def _check_pattern(pattern: str, pointer: str, types: int, facts: Facts) -> None:
     """Raise for a broken pattern; one outside the dialect is a refusal for values of `types`."""
     try:
-        matches(pattern, "")
+        search_expression(pattern)
     except UnsupportedSchema as error:
         facts.refusals += (Refusal(types, pointer, error.message),)
     except InvalidSchema as error:

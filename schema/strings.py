@@ -18,20 +18,14 @@ Errors carry no pointer; the caller knows the place in the schema and adds it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
-from infernix.gbnf.errors import (
-    InvalidSchema,
-    LimitError,
-    RegexError,
-    RegexSyntaxError,
-    UnsatisfiableSchema,
-    UnsupportedSchema,
-)
+from infernix.gbnf.errors import LimitError, UnsatisfiableSchema, UnsupportedSchema
 from infernix.gbnf.grammar import (
     ANY_CHAR,
     NOTHING,
+    Automaton,
     Expression,
     Literal,
     RuleRef,
@@ -39,7 +33,7 @@ from infernix.gbnf.grammar import (
     repeat,
     sequence,
 )
-from infernix.gbnf.regex import ANY_TEXT, parse_search
+from infernix.gbnf.regex import ANY_TEXT
 
 from . import automata
 from .bounded import bounded
@@ -47,10 +41,10 @@ from .dfa import Dfa
 from .formats import COUNTED_FORMATS, format_expression
 from .forms import best_form
 from .json_text import JSON_CHAR, JSON_STRING, QUOTE, encode
-from .keys import any_key_but
+from .keys import any_key_but, quoted, texts_but
 from .lengths import with_length
 from .names import all_but
-from .nfa import LazyNfa
+from .patterns import UNFOLDING, format_dfa, format_nfa, pattern_dfa, pattern_nfa, search_expression
 
 __all__ = [
     "FREE",
@@ -125,8 +119,9 @@ def checker(language: StringLanguage) -> Callable[[str], bool]:
 
     Raises `InvalidSchema` or `UnsupportedSchema` for a pattern that cannot be used.
     """
-    required = [LazyNfa(part) for part in _required_parts(language)]
-    forbidden = [LazyNfa(_search(pattern)) for pattern in language.not_patterns]
+    required = [pattern_nfa(pattern) for pattern in language.patterns]
+    required += [format_nfa(name) for name in language.formats]
+    forbidden = [pattern_nfa(pattern) for pattern in language.not_patterns]
     longest = language.max_length
 
     def check(value: str) -> bool:
@@ -135,7 +130,8 @@ def checker(language: StringLanguage) -> Callable[[str], bool]:
         if longest is not None and len(value) > longest:
             return False
         try:
-            return all(part.accepts(value) for part in required) and not any(part.accepts(value) for part in forbidden)
+            with UNFOLDING:
+                return all(nfa.accepts(value) for nfa in required) and not any(nfa.accepts(value) for nfa in forbidden)
         except LimitError as error:
             raise UnsupportedSchema(f"a string is too long for its pattern: {error}") from error
 
@@ -168,13 +164,34 @@ def json_text(language: StringLanguage, raw: bool = False) -> Expression:
     only_length = language._replace(min_length=0, max_length=None).is_free
     if only_length and not raw and _bounds_agree(language):
         return sequence([QUOTE, repeat(JSON_CHAR, language.min_length, language.max_length), QUOTE])
-    if not raw and language._replace(excluded=frozenset()).is_free:
-        return any_key_but(language.excluded)
+    if language.excluded and language.max_length is None and not raw:
+        allowed = language._replace(excluded=frozenset())
+        if allowed.is_free:
+            return any_key_but(language.excluded)
+        names = frozenset(filter(checker(allowed), language.excluded))
+        if not names:
+            return json_text(allowed)
+        base = _endless_texts(allowed)
+        if base is not None:
+            return texts_but(base, names)
     inner = values(language)
     if inner == NOTHING:
         raise UnsatisfiableSchema("no string satisfies these assertions")
     try:
         return inner if raw else sequence([QUOTE, encode(inner), QUOTE])
+    except LimitError as error:
+        raise _too_large(error) from error
+
+
+@lru_cache(CACHED_LANGUAGES)
+def _endless_texts(language: StringLanguage) -> Automaton | None:
+    """The automaton of the JSON texts of an infinite language; None for a finite one."""
+    dfa = _automaton(language)
+    values_of = dfa.to_expression()
+    if not isinstance(values_of, Automaton) or dfa.lengths[1] is not None:
+        return None
+    try:
+        return quoted(values_of)
     except LimitError as error:
         raise _too_large(error) from error
 
@@ -202,27 +219,17 @@ def values(language: StringLanguage) -> Expression:
 
 def _required_parts(language: StringLanguage) -> list[Expression]:
     """The expressions that all must match; those that match everything are left out."""
-    found = [_search(pattern) for pattern in language.patterns]
+    found = [search_expression(pattern) for pattern in language.patterns]
     found.extend(format_expression(name) for name in language.formats)
     return [part for part in found if part != ANY_TEXT]
-
-
-@lru_cache(CACHED_LANGUAGES)
-def _search(pattern: str) -> Expression:
-    try:
-        return parse_search(pattern)
-    except RegexSyntaxError as error:
-        raise InvalidSchema(f"the pattern {pattern!r} is broken {error}") from error
-    except RegexError as error:
-        raise UnsupportedSchema(f"the pattern {pattern!r} cannot be enforced, {error}") from error
 
 
 def _automaton(language: StringLanguage) -> Dfa:
     """All assertions together as one automaton, or `UnsupportedSchema` beyond the limits."""
     try:
-        required = [_pattern_dfa(pattern) for pattern in language.patterns]
-        required.extend(_format_dfa(name) for name in language.formats)
-        forbidden = [_pattern_dfa(pattern) for pattern in language.not_patterns]
+        required = [pattern_dfa(pattern) for pattern in language.patterns]
+        required += [format_dfa(name) for name in language.formats]
+        forbidden = [pattern_dfa(pattern) for pattern in language.not_patterns]
         if language.excluded:
             names = alternatives(Literal(text) for text in sorted(language.excluded))
             forbidden.append(automata.build(names))
@@ -238,16 +245,6 @@ def _automaton(language: StringLanguage) -> Dfa:
 
 def _too_large(error: LimitError) -> UnsupportedSchema:
     return UnsupportedSchema(f"this combination of string assertions is too large: {error}")
-
-
-@lru_cache(CACHED_LANGUAGES)
-def _pattern_dfa(pattern: str) -> Dfa:
-    return automata.build(_search(pattern))
-
-
-@cache
-def _format_dfa(name: str) -> Dfa:
-    return automata.build(format_expression(name))
 
 
 def _count(dfa: Dfa, minimum: int, maximum: int | None) -> Dfa:

@@ -13,9 +13,9 @@ from infernix.gbnf.errors import UnsupportedSchema
 
 from .arrays import ArraySet
 from .document import MAX_VALUE_DEPTH, identity
-from .emptiness import matches
 from .facts import ALWAYS, ARRAY, NUMBER, OBJECT, STRING, Choice, Facts, type_of
 from .objects import ObjectPart, ObjectSet
+from .patterns import matches
 from .strings import contains
 
 __all__ = ["Reader", "chosen", "fits_alone", "members_for", "satisfies"]
