@@ -18,6 +18,7 @@ from infernix.gbnf.grammar import MAX_CODE_POINT, SURROGATES
 
 from . import strings
 from .bounded import text_lengths
+from .formats import format_expression
 from .nfa import LazyNfa
 from .patterns import UNFOLDING, format_nfa, pattern_nfa, search_expression
 from .strings import StringLanguage
@@ -69,6 +70,10 @@ def _length_of_a_member(language: StringLanguage) -> int | None:
 
     -1 if there is none, None if none was found.
     """
+    if len(language.patterns) + len(language.formats) == 1 and not language.not_patterns:
+        part = search_expression(language.patterns[0]) if language.patterns else format_expression(language.formats[0])
+        lengths = text_lengths(part)
+        return -1 if lengths is None else lengths[0]
     try:
         with UNFOLDING:
             return _search(*_automata(language), language.max_length is not None)
@@ -107,22 +112,26 @@ def _search(required: list[LazyNfa], forbidden: list[LazyNfa], shortest: bool) -
     return -1
 
 
-def _successors(automata: list[LazyNfa], required: int, cells: Cells) -> set[Cells]:
-    """The places that one more character leads to, for one character between any two neighbouring bounds."""
-    edges = [
-        [(low, high, target) for cell in mine for ranges, target in automaton.edges(cell)[0] for low, high in ranges]
-        for automaton, mine in zip(automata, cells, strict=True)
-    ]
-    starts = {0}
-    for mine in edges:
-        for low, high, _ in mine:
-            starts.add(low)
-            starts.add(high + 1)
-    found: set[Cells] = set()
-    for code in starts:
-        if code > MAX_CODE_POINT or SURROGATES[0] <= code <= SURROGATES[1]:
-            continue
-        after = tuple(frozenset([target for low, high, target in mine if low <= code <= high]) for mine in edges)
-        if all(after[:required]):
-            found.add(after)
+def _successors(automata: list[LazyNfa], required: int, cells: Cells) -> dict[Cells, None]:
+    """The places that one more character leads to, found by a sweep over the bounds of all edges."""
+    changes: dict[int, list[tuple[int, int, int]]] = {0: []}
+    for place, (automaton, mine) in enumerate(zip(automata, cells, strict=True)):
+        for cell in mine:
+            for ranges, target in automaton.edges(cell)[0]:
+                for low, high in ranges:
+                    changes.setdefault(low, []).append((place, target, 1))
+                    changes.setdefault(high + 1, []).append((place, target, -1))
+    open_edges: list[dict[int, int]] = [{} for _ in automata]
+    after = [frozenset[int]()] * len(automata)
+    found: dict[Cells, None] = {}
+    for code in sorted(changes):
+        for place, target, change in changes[code]:
+            counts = open_edges[place]
+            counts[target] = counts.get(target, 0) + change
+            if not counts[target]:
+                del counts[target]
+        for place in {place for place, _, _ in changes[code]}:
+            after[place] = frozenset(open_edges[place])
+        if code <= MAX_CODE_POINT and not SURROGATES[0] <= code <= SURROGATES[1] and all(after[:required]):
+            found[tuple(after)] = None
     return found
