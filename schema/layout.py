@@ -39,6 +39,7 @@ __all__ = ["LAYOUTS", "MAX_WHITE_SPACE", "Layout", "needed_rules", "standard_rul
 MAX_WHITE_SPACE = 32
 """The longest run of white space between two tokens (a limit of the contract)."""
 
+COMMA, COLON = Literal(","), Literal(":")
 WS = RuleRef("ws")
 WS_RULE = Rule(
     "ws", repeat(char_class((ord(char), ord(char)) for char in " \t\n\r"), 0, MAX_WHITE_SPACE), standard=True
@@ -61,7 +62,7 @@ class Layout:
         """A member with a fixed key (its JSON text), as the items of a sequence in normal form."""
         if isinstance(self.colon, Literal):
             return Literal(key + self.colon.text), value
-        return Literal(key), WS, Literal(":"), WS, value, WS
+        return Literal(key), WS, COLON, WS, value, WS
 
     def after_comma(self, items: tuple[Expression, ...]) -> tuple[Expression, ...]:
         """The items of a sequence with a comma in front."""
@@ -70,7 +71,7 @@ class Layout:
             if isinstance(first, Literal):
                 return Literal(self.comma.text + first.text), *items[1:]
             return self.comma, *items
-        return Literal(","), WS, *items
+        return COMMA, WS, *items
 
     def member(self, key: Expression, value: Expression) -> list[Expression]:
         """`key: value` and the gap behind it."""
@@ -78,8 +79,8 @@ class Layout:
 
 
 LAYOUTS = {
-    "free": Layout("free", WS, sequence([Literal(","), WS]), sequence([WS, Literal(":"), WS])),
-    "compact": Layout("compact", EMPTY, Literal(","), Literal(":")),
+    "free": Layout("free", WS, sequence([COMMA, WS]), sequence([WS, COLON, WS])),
+    "compact": Layout("compact", EMPTY, COMMA, COLON),
     "spaced": Layout("spaced", EMPTY, Literal(", "), Literal(": ")),
 }
 

@@ -96,10 +96,9 @@ class _Builder:
             yield self._term(needed)
 
     def _term(self, needed: tuple[Kind, ...]) -> ObjectTerm:
-        required = frozenset(self.objects.required)
         return ObjectTerm(
-            tuple(self._property(name, name in required) for name in self.declared),
-            tuple(self._property(name, True) for name in self.late),
+            self._properties(self.declared),
+            self._properties(self.late),
             tuple((keys, self.host.node(members, self.pointer)) for keys, members in self.kinds),
             self.objects.minimum,
             self.objects.maximum,
@@ -107,11 +106,21 @@ class _Builder:
             needed,
         )
 
-    def _property(self, name: str, required: bool) -> Property:
-        members = [member for part in self.objects.parts for member in members_for(part, name)]
-        if self.objects.names and not all(satisfies(self.host, item, name) for item in self.objects.names):
-            members = [NEVER]
-        return Property(name, self.host.node(members, self.pointer), required)
+    def _properties(self, names: list[str]) -> tuple[Property, ...]:
+        """The properties of these names, each the conjunction of what every part says of it."""
+        members: dict[str, list[int]] = {name: [] for name in names}
+        for part in self.objects.parts:
+            if part.patterns:
+                for name, mine in members.items():
+                    mine += members_for(part, name)
+            else:
+                for name, mine in members.items():
+                    mine.append(part.properties.get(name, part.additional))
+        for item in self.objects.names:
+            members = {name: mine if satisfies(self.host, item, name) else [NEVER] for name, mine in members.items()}
+        required = frozenset(self.objects.required)
+        node, where = self.host.node, self.pointer
+        return tuple([Property(name, node(mine, where), name in required) for name, mine in members.items()])
 
     def _key_language(self, names: tuple[int, ...]) -> tuple[list[str] | None, StringLanguage]:
         """What `propertyNames` allows: finitely many names, or else a language."""
