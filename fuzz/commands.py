@@ -67,7 +67,7 @@ def run(
         None
     ),
     fresh: Annotated[bool, typer.Option("--fresh", help="Begin again, though the folder has a campaign.")] = False,
-    seconds_per_case: Annotated[float, typer.Option(help="Processor time that a case may cost an engine.")] = 20.0,
+    seconds_per_case: Annotated[float, typer.Option(help="Processor time that a case may cost an engine.")] = 5.0,
 ) -> None:
     """Run a campaign, or go on with one."""
     from .campaign import Campaign, Pool

@@ -1,12 +1,13 @@
-"""The random grammars and vocabularies of `generate.py` as hypothesis strategies."""
+"""The random grammars and vocabularies of `infernix.fuzz.generate` as hypothesis strategies."""
 
 from __future__ import annotations
 
 from functools import cache
 
 from hypothesis import strategies as st
-from tests.matcher.generate import Choose, random_case, random_grammar, random_vocabulary
 
+from infernix.fuzz.choices import Choose
+from infernix.fuzz.generate import random_case, random_grammar, random_vocabulary
 from infernix.gbnf.grammar import Grammar
 from infernix.matcher.vocabulary import Vocabulary
 

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.matcher.generate import Choose
 from tests.matcher.matchers import state
 from tests.matcher.strategies import cases, choosers
 from tests.matcher.test_properties import Case, walk
 from tests.vocabularies import awkward, byte_level
 
 from infernix import Matcher, compile_gbnf
+from infernix.fuzz.choices import Choose
 from infernix.gbnf.errors import LimitError
 from infernix.gbnf.grammar import Grammar, Literal, Rule
 from infernix.matcher.bitmask import pack, unpack

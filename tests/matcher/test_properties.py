@@ -1,7 +1,7 @@
 """What must hold for every matcher on every grammar, vocabulary and walk.
 
 The reference matcher judges masks; everything else compares a matcher with itself, run
-another way. Grammars and vocabularies are random (`generate.py`), walks follow random
+another way. Grammars and vocabularies are random (`infernix.fuzz.generate`), walks follow random
 legal tokens and try illegal ones on the way.
 """
 
@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.matcher.generate import Choose, chance
 from tests.matcher.matchers import FAST, Factory, allowed, every_matcher, state
 from tests.matcher.strategies import cases, choosers, grammars
 from tests.vocabularies import byte_level
 
+from infernix.fuzz.choices import Choose, chance
 from infernix.gbnf.errors import TokenRejected
 from infernix.gbnf.grammar import Grammar
 from infernix.matcher.reference import ReferenceMatcher

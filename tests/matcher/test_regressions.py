@@ -1,7 +1,7 @@
 """Grammars that a matcher once got wrong, as small as they could be made.
 
 Each case walks along `path` and compares the state with the reference matcher's at every
-step. Random search found most of them: see `generate.py`. When it finds another one, shrink
+step. Random search found most of them: see `fuzz/generate.py`. When it finds another one, shrink
 it, give it a name that says what is special about it, and add it here.
 """
 

@@ -14,12 +14,12 @@ from unittest import mock
 
 import pytest
 from hypothesis import given
-from tests.matcher.generate import Choose, chance
 from tests.matcher.matchers import allowed, state
 from tests.matcher.strategies import cases, choosers
 from tests.matcher.test_properties import Case, next_token, walk
 
 from infernix import Matcher, compile_gbnf
+from infernix.fuzz.choices import Choose, chance
 from infernix.gbnf.errors import LimitError, TokenRejected
 from infernix.matcher import matcher as matcher_module
 from infernix.matcher import store as store_module
