@@ -26,7 +26,7 @@ from typing import Any
 from infernix.gbnf.errors import RequestError
 
 from .case import Case
-from .features import features
+from .features import of_difference, of_source
 from .files import case_text, finding_text, markdown, read_finding
 from .job import Outcome, Report, Settings, serve_job
 from .known import known_differences
@@ -250,7 +250,9 @@ class Campaign:
 def fingerprint(report: Report) -> str:
     """What makes two unknown findings the same: the signature, and what is left in the shrunk case."""
     difference = report.finding.difference
-    present = sorted(name for name in features(report.finding.case) if not name.startswith("step:"))
+    case = report.finding.case
+    present = sorted(name for problem in case.problems for name in of_source(problem.kind, problem.source))
+    present += sorted(of_difference(difference, case.vocabulary))
     kind = difference.kind if difference.check not in ("crash", "hang", "growth") else difference.detail
     return digest(repr((difference.signature, kind, present if report.shrunk else "", report.reproducible)))
 

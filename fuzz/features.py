@@ -1,23 +1,27 @@
 """What a case is made of, as short names: for coverage, and for recognising known differences.
 
-gbnf        recursion, left-recursion, count, empty, class, wide, Token, ExcludeToken, ...
+gbnf        recursion, left-recursion, endless (no finite text completes it), count, class, wide, ExcludeToken, ...
 regex       dot, \\s, class, lazy, count, anchor, ...
 schema      every keyword, and facts about how they meet, such as `type+anyOf`
 choice      empty, prefix, quoted, wide
 vocabulary  vocabulary:not-prefix-closed, vocabulary:equal-tokens, ...
 steps       step:rollback, step:draft, ...
+tokens      of a difference: token:eos, token:special, token:no-utf8, token:text
 texts       text:escape, text:control, text:repeated-key, ...
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import re
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
 from infernix.gbnf.errors import RequestError
+from infernix.gbnf.facts import productive
 from infernix.gbnf.grammar import (
     EMPTY,
     Alternatives,
@@ -32,10 +36,12 @@ from infernix.gbnf.grammar import (
     walk,
 )
 from infernix.gbnf.parser import parse_gbnf
+from infernix.matcher.vocabulary import TokenKind, Vocabulary
 
 from .case import Case, VocabularySpec
+from .compare import Difference
 
-__all__ = ["features"]
+__all__ = ["features", "of_difference", "of_source"]
 
 REGEX_FEATURES = {
     "dot": r"(?<!\\)\.",
@@ -60,6 +66,8 @@ REGEX_FEATURES = {
     "wide": r"[^\x00-\x7f]",
 }
 _REGEX_FEATURES = {name: re.compile(pattern) for name, pattern in REGEX_FEATURES.items()}
+LONGEST_TAIL = 3
+"""Bytes of a character after its first."""
 ASSERTED_LENGTHS = {"minLength", "maxLength"}
 COMPOSITIONS = ("anyOf", "oneOf", "allOf", "not", "if", "$ref")
 
@@ -75,6 +83,37 @@ def features(case: Case) -> frozenset[str]:
     if len(case.problems) > 1:
         found.add("several-problems")
     return frozenset(found)
+
+
+def of_difference(difference: Difference, spec: VocabularySpec) -> frozenset[str]:
+    """What kinds of token a difference is about, or what kind of text."""
+    if difference.check == "verdict":
+        return frozenset(of_text(difference.kind, ast.literal_eval(difference.detail)))
+    vocabulary = spec.build()
+    return frozenset(_kind_of_token(vocabulary, token) for token in difference.tokens if token < vocabulary.size)
+
+
+def _kind_of_token(vocabulary: Vocabulary, token: int) -> str:
+    match vocabulary.kind(token):
+        case TokenKind.ORDINARY:
+            return "token:text" if may_be_cut_out(vocabulary.token_bytes(token)) else "token:no-utf8"
+        case TokenKind.EOS:
+            return "token:eos"
+        case _:
+            return "token:special"
+
+
+def may_be_cut_out(token: bytes) -> bool:
+    """Whether the bytes occur somewhere in a well-formed text: an incomplete character may begin and end them."""
+    start = next((i for i, byte in enumerate(token) if not 0x80 <= byte < 0xC0), len(token))
+    if start > LONGEST_TAIL:
+        return False
+    decoder = getincrementaldecoder("utf-8")()
+    try:
+        decoder.decode(token[start:], final=False)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=256)
@@ -101,6 +140,9 @@ def _of_grammar(source: str) -> Iterator[str]:
         yield "not-a-grammar"
         return
     yield from _recursion(grammar)
+    can_end = productive(grammar)
+    if not all(can_end.holds(node) for rule in grammar.rules for node in walk(rule.body)):
+        yield "endless"
     for rule in grammar.rules:
         for node in walk(rule.body):
             yield from _of_node(node)
@@ -218,12 +260,14 @@ def _of_keywords(schema: dict[str, Any]) -> Iterator[str]:
     for keyword in ("const", "enum"):
         if keyword in schema:
             yield from _of_constant(schema[keyword])
+            if len(schema) > 1:
+                yield "constant+siblings"
 
 
 def _of_constant(value: Any) -> Iterator[str]:
     if isinstance(value, float):
         yield "constant:float"
-    if isinstance(value, list | dict):
+    if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, list | dict) for item in value)):
         yield "constant:compound"
 
 
@@ -265,6 +309,8 @@ def of_text(kind: str, text: str) -> Iterator[str]:
         return
     if "\\" in text:
         yield "text:escape"
+    if any("\udc80" <= char <= "\udcff" for char in text):
+        yield "text:no-utf8"
     if any(char < " " for char in text):
         yield "text:control"
     if re.search(r"\\ud[89ab]", text, re.IGNORECASE):

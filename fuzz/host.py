@@ -16,12 +16,12 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Protocol
 
-from .case import Case, Problem, VocabularySpec
+from .case import Case, Problem, Step, VocabularySpec
 from .engines import ENGINES, Engine, make_engine
 from .trace import Trace, trace_case
 from .walks import lead
@@ -58,6 +58,14 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A step that is about to be taken."""
+
+    problem: int
+    step: Step
+
+
 class EngineFailed(Exception):
     """The engine's process crashed, hung or grew. `check` is one of "crash", "hang", "growth"."""
 
@@ -78,6 +86,9 @@ class Executor(Protocol):
     def lead(self, case: Case, seed: str) -> tuple[Case, list[Trace]]:
         """The same with walks decided on the way. Raises EngineFailed."""
 
+    def announced(self, case: Case, seed: str) -> Case:
+        """The case with the walks of `lead` up to where the engine fails."""
+
     def close(self) -> None:
         """Let it go."""
 
@@ -97,6 +108,10 @@ class Local:
     def lead(self, case: Case, seed: str) -> tuple[Case, list[Trace]]:
         """See `Executor`."""
         return lead(self.engine, case, seed)
+
+    def announced(self, case: Case, seed: str) -> Case:
+        """See `Executor`."""
+        return self.lead(case, seed)[0]
 
     def close(self) -> None:
         """See `Executor`."""
@@ -150,15 +165,32 @@ class Host:
         result: tuple[Case, list[Trace]] = self._ask(("lead", case, seed))
         return result
 
-    def _ask(self, order: tuple[Any, ...]) -> Any:
+    def announced(self, case: Case, seed: str) -> Case:
+        """The case with the walks that `lead` decides up to where the engine fails: each step is told before
+        it is taken."""
+        walks: list[list[Step]] = [[] for _ in case.problems]
+        with suppress(EngineFailed):
+            self._send(("announce", case, seed))
+            while isinstance(told := self._receive(*self._limits()), Told):
+                walks[told.problem].append(told.step)
+        problems = (replace(p, walk=p.walk or tuple(walk)) for p, walk in zip(case.problems, walks))
+        return replace(case, problems=tuple(problems))
+
+    def _limits(self) -> tuple[float, float]:
+        seconds = SLOW_SECONDS if self.capabilities.slow else self.limits.seconds
+        return seconds, self.limits.seconds * WALL_FACTOR
+
+    def _send(self, order: tuple[Any, ...]) -> None:
         self.start()
         assert self.pipe is not None
         try:
             self.pipe.send(order)
         except OSError:
             self._fail("crash", self._death())
-        limit = SLOW_SECONDS if self.capabilities.slow else self.limits.seconds
-        answer, seconds, grown = self._receive(limit, self.limits.seconds * WALL_FACTOR)
+
+    def _ask(self, order: tuple[Any, ...]) -> Any:
+        self._send(order)
+        answer, seconds, grown = self._receive(*self._limits())
         self.seconds += seconds
         if isinstance(answer, BaseException):
             raise answer
@@ -275,13 +307,19 @@ def serve(name: str, make: Callable[[str], Engine], pipe: Connection) -> None:
         while True:
             order = pipe.recv()
             before, began = resident_megabytes(), time.process_time()
-            answer = _obey(engine, order)
+            answer = _obey(engine, order, pipe)
             pipe.send((answer, time.process_time() - began, resident_megabytes() - before))
 
 
-def _obey(engine: Engine, order: tuple[Any, ...]) -> Any:
+def _obey(engine: Engine, order: tuple[Any, ...], pipe: Connection) -> Any:
     try:
-        return trace_case(engine, order[1]) if order[0] == "trace" else lead(engine, order[1], order[2])
+        match order:
+            case ("trace", case):
+                return trace_case(engine, case)
+            case ("lead", case, seed):
+                return lead(engine, case, seed)
+            case (_, case, seed):
+                return lead(engine, case, seed, lambda problem, step: pipe.send(Told(problem, step)))
     except Exception as error:  # ours: a case that cannot be built
         return error
 

@@ -6,12 +6,13 @@ the same worker can be driven through a pipe or from a cluster.
 
 from __future__ import annotations
 
+import ast
 import signal
 import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 
 from .case import Case
@@ -133,9 +134,19 @@ class Worker:
                 return self.session.shows(finding, case) is not None
             return False
 
-        case = shrink(finding.case, shows, self.settings.shrink_seconds)
+        case = as_text(finding)
+        case = shrink(case if shows(case) else finding.case, shows, self.settings.shrink_seconds)
         difference = self.session.shows(finding, case) or finding.difference
         return Finding(case, difference, finding.engines)
+
+
+def as_text(finding: Finding) -> Case:
+    """The case of a verdict with the very text in place of the walk that led to it."""
+    difference, case = finding.difference, finding.case
+    if difference.check != "verdict":
+        return case
+    problem = case.problems[difference.problem]
+    return replace(case, problems=(replace(problem, walk=(), texts=(ast.literal_eval(difference.detail),)),))
 
 
 def serve_job(settings: Settings, pipe: Connection) -> None:

@@ -6,6 +6,8 @@ engines, and any replay, take exactly the same steps.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +33,13 @@ CLOSING = b'"}])'
 VERBS = ("token",) * 11 + ("rollback", "fork", "draft", "probe", "respell")
 
 
-def lead(engine: Engine, case: Case, seed: str) -> tuple[Case, list[Trace]]:
+Announce = Callable[[int, Step], None]
+"""Told of each step before it is taken, with the number of its problem."""
+
+
+def lead(
+    engine: Engine, case: Case, seed: str, announce: Announce = lambda _problem, _step: None
+) -> tuple[Case, list[Trace]]:
     """The case with a walk for each problem, and what the engine showed on the way.
 
     Walks that a problem has already are taken as they are.
@@ -39,7 +47,7 @@ def lead(engine: Engine, case: Case, seed: str) -> tuple[Case, list[Trace]]:
     vocabulary = case.vocabulary.build()
     traces = []
     for index, problem in enumerate(case.problems):
-        walker = Walker(seeded(seed, index), vocabulary)
+        walker = Walker(seeded(seed, index), vocabulary, partial(announce, index))
         trace = walker.lead(engine, problem, bool(case.vocabulary.name))
         if not problem.walk:
             case = case.with_problem(index, Problem(problem.kind, problem.source, tuple(walker.steps), problem.texts))
@@ -50,9 +58,10 @@ def lead(engine: Engine, case: Case, seed: str) -> tuple[Case, list[Trace]]:
 class Walker:
     """Decides the steps of one walk."""
 
-    def __init__(self, choose: Choose, vocabulary: Vocabulary) -> None:
+    def __init__(self, choose: Choose, vocabulary: Vocabulary, announce: Callable[[Step], None]) -> None:
         self.choose = choose
         self.vocabulary = vocabulary
+        self.announce = announce
         self.steps: list[Step] = []
 
     def lead(self, engine: Engine, problem: Problem, large: bool) -> Trace:
@@ -86,12 +95,15 @@ class Walker:
             drawn = self.next_step(run, len(run.tokens) >= patience, names_tokens)
             if drawn is None:
                 break
-            self.steps.append(drawn)
-            if not run.apply(drawn):
+            if not self.take(run, drawn):
                 return
-        last = Step("probe", self.probes(run.legal()))
-        self.steps.append(last)
-        run.apply(last)
+        self.take(run, Step("probe", self.probes(run.legal())))
+
+    def take(self, run: Run, step: Step) -> bool:
+        """Announce, remember and take a step."""
+        self.announce(step)
+        self.steps.append(step)
+        return run.apply(step)
 
     def next_step(self, run: Run, patient: bool, names_tokens: bool) -> Step | None:
         """Mostly a legal token; None at the end of the walk."""
