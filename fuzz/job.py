@@ -85,9 +85,9 @@ class Outcome:
 class Worker:
     """Examines cases by number, or cases from the corpus."""
 
-    def __init__(self, settings: Settings, make: Callable[[str, Limits], Executor] = Host) -> None:
+    def __init__(self, settings: Settings, make: Callable[[str, Settings], Executor] | None = None) -> None:
         self.settings = settings
-        self.session = Session([make(name, settings.limits) for name in settings.engines])
+        self.session = Session([(make or _host)(name, settings) for name in settings.engines])
         self.looks_known: Counter[str] = Counter()
         self.seen: set[str] = set()
 
@@ -119,6 +119,8 @@ class Worker:
             self.looks_known[looks.name] += 1
             if self.looks_known[looks.name] > ALWAYS_SHRUNK and number % SAMPLE:
                 return Report(finding, looks.name, shrunk=False)
+        if not finding.case.vocabulary.name:
+            self.session.renew(finding.engines)
         if self.session.shows(finding, finding.case) is None:
             return Report(finding, None, shrunk=False, reproducible=False)
         smaller = self.shrunk(finding)
@@ -138,6 +140,11 @@ class Worker:
         case = shrink(case if shows(case) else finding.case, shows, self.settings.shrink_seconds)
         difference = self.session.shows(finding, case) or finding.difference
         return Finding(case, difference, finding.engines)
+
+
+def _host(name: str, settings: Settings) -> Host:
+    real = [vocabulary for vocabulary in settings.vocabularies if vocabulary != SYNTHETIC]
+    return Host(name, settings.limits, vocabularies=real)
 
 
 def as_text(finding: Finding) -> Case:

@@ -45,6 +45,11 @@ class Session:
         for executor in self.executors.values():
             executor.close()
 
+    def renew(self, names: Sequence[str]) -> None:
+        """Have some of the engines forget what earlier cases left behind."""
+        for name in names:
+            self.executors[name].renew()
+
     def examine(self, case: Case, seed: str) -> list[Finding]:
         """Work through a case, deciding its walks; what is found comes with the walks."""
         kind = case.problems[0].kind

@@ -1,0 +1,162 @@
+"""The process of an engine: a parent that stays clean, and a child that takes the orders.
+
+The parent imports the engine, compiles the kernels and loads the large vocabularies, once. Then it
+forks a child for the work. A child that crashed, or was ended because it hung or grew, is followed
+by another one within milliseconds, just as fresh as the first.
+
+    messages of the child      Ready(pid)    Told(problem, step)    Answer(value, seconds, megabytes)
+    messages of the parent     Died(code)    NotStarted(why)
+"""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import gc
+import os
+import resource
+import signal
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from .case import Case, Problem, Step, VocabularySpec
+from .engines import Engine
+from .trace import trace_case
+from .walks import lead
+
+__all__ = ["Answer", "Died", "NotStarted", "Ready", "Told", "serve"]
+
+PR_SET_PDEATHSIG = 1
+ADDRESS_SPACE = 6 << 30
+"""What a child may map beyond what its parent has: a compiler that goes wild must not take the machine along."""
+SMALL = VocabularySpec(tokens=(b"a", b"b", b""), eos_ids=(2,), size=3)
+WARM_UP = (Problem("gbnf", 'root ::= ("a" | "b" root){1,2}'), Problem("choice", '["a", "ab"]'))
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A child waits for orders."""
+
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotStarted:
+    """The engine cannot be used at all."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Died:
+    """A child ended otherwise than by the end of orders; the code is negative for a signal."""
+
+    code: int
+
+    def __str__(self) -> str:
+        with suppress(ValueError):
+            return f"killed by {signal.Signals(-self.code).name}" if self.code < 0 else f"exit code {self.code}"
+        return f"killed by signal {-self.code}"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A step that is about to be taken."""
+
+    problem: int
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of an order (an exception if the case itself is broken), and what it cost."""
+
+    value: Any
+    seconds: float
+    megabytes: int
+
+
+def serve(name: str, make: Callable[[str], Engine], vocabularies: Sequence[str], pipe: Connection) -> None:
+    """The parent: prepare, then have one child after another until the other end of the pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    silence()
+    try:
+        engine = make(name)
+        for spec in (SMALL, *(VocabularySpec(name=v) for v in vocabularies if engine.capabilities.large_vocabularies)):
+            trace_case(engine, Case(spec, WARM_UP))
+    except Exception as error:
+        pipe.send(NotStarted(f"{type(error).__name__}: {error}"))
+        return
+    gc.freeze()
+    with suppress(OSError):
+        while True:
+            child = os.fork()
+            if child == 0:
+                work(engine, pipe)
+            _, status = os.waitpid(child, 0)
+            code = os.waitstatus_to_exitcode(status)
+            if code == 0:
+                return
+            pipe.send(Died(code))
+
+
+def work(engine: Engine, pipe: Connection) -> None:
+    """The child: obey orders until there are no more. Never returns."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    with suppress(ValueError, OSError):
+        limit = mapped_bytes() + ADDRESS_SPACE
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    code = 1
+    try:
+        pipe.send(Ready(os.getpid()))
+        while True:
+            order = pipe.recv()
+            before, began = resident_megabytes(), time.process_time()
+            value = obey(engine, order, pipe)
+            pipe.send(Answer(value, time.process_time() - began, resident_megabytes() - before))
+    except (EOFError, OSError):
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def obey(engine: Engine, order: tuple[Any, ...], pipe: Connection) -> Any:
+    """Carry out an order: trace a case, or lead through it, silently or telling each step."""
+    try:
+        match order:
+            case ("trace", case):
+                return trace_case(engine, case)
+            case ("lead", case, seed):
+                return lead(engine, case, seed)
+            case (_, case, seed):
+                return lead(engine, case, seed, lambda problem, step: pipe.send(Told(problem, step)))
+    except Exception as error:  # the case cannot be built
+        return error
+
+
+def silence() -> None:
+    """Drop what engines print from their own code; crashes are reported by the exit code."""
+    faulthandler.disable()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+
+
+def mapped_bytes() -> int:
+    """The address space of this process."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def resident_megabytes() -> int:
+    """Memory of this process now; its peak where that cannot be read."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except (OSError, IndexError):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    return pages * os.sysconf("SC_PAGE_SIZE") // 1_000_000

@@ -1,0 +1,72 @@
+"""Faults that were put in on purpose are found, shrunk, kept as unknown, and shown again by their file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.fuzz.planted import make
+
+from infernix.fuzz.campaign import Campaign
+from infernix.fuzz.files import read_finding
+from infernix.fuzz.host import Local
+from infernix.fuzz.job import Outcome, Settings, Worker
+
+MOST_CASES = 60
+EXPECTED = [
+    ("FlippedBit", "gbnf", {"probe"}),
+    ("RollbackOneShort", "choice", {"rollback", "draft"}),
+    ("SharedFork", "choice", {"fork", "probe"}),
+    ("ForgetfulEnd", "gbnf", {"end"}),
+    ("Raising", "choice", {"error"}),
+    ("Unsound", "regex", {"verdict", "mask", "end"}),
+]
+
+
+def local(name: str, _settings: Settings) -> Local:
+    return Local(make(name))
+
+
+def first_outcome(fault: str, kind: str) -> Outcome:
+    """The first case of a campaign that finds something."""
+    worker = Worker(Settings(("reference", fault), (kind,), shrink_seconds=15), local)
+    for number in range(MOST_CASES):
+        outcome = worker.run(number)
+        assert all(report.finding.difference.engine == fault for report in outcome.reports)
+        if outcome.reports:
+            return outcome
+    raise AssertionError(f"{fault} was not found in {MOST_CASES} cases")
+
+
+@pytest.mark.parametrize(("fault", "kind", "checks"), EXPECTED, ids=[fault for fault, _, _ in EXPECTED])
+def test_a_planted_fault_is_found_shrunk_and_replayed(fault: str, kind: str, checks: set[str], tmp_path: Path) -> None:
+    outcome = first_outcome(fault, kind)
+    report = outcome.reports[0]
+    difference, case = report.finding.difference, report.finding.case
+    assert difference.check in checks
+    assert report.known is None
+    assert report.shrunk
+    assert report.reproducible
+
+    # Small enough to read: one problem, a few steps, a few tokens.
+    (problem,) = case.problems
+    assert len(problem.source) <= 40
+    assert len(problem.walk) <= 8
+    assert sum(1 for token in case.vocabulary.tokens if token) <= 8
+
+    campaign = Campaign(Settings(("reference", fault), (kind,)), tmp_path)
+    campaign.take(outcome)
+    (name,) = {path.stem for path in (tmp_path / "findings").glob("unknown-*.toml")} & set(campaign.state.unknown)
+    again = read_finding(tmp_path / "findings" / f"{name}.toml")
+    assert fault in (tmp_path / "findings" / f"{name}.md").read_text(encoding="utf-8")
+
+    session = Worker(Settings(again.engines, (kind,)), local).session
+    shown = session.check(again.case, again.engines)
+    assert difference.signature in {other.signature for other in shown}
+
+
+def test_engines_without_a_fault_show_nothing() -> None:
+    worker = Worker(Settings(("reference", "infernix"), ("gbnf", "choice", "regex")), local)
+    for number in range(12):
+        assert worker.run(number).reports == []
+    assert worker.session.executors.keys() == {"reference", "infernix"}
