@@ -5,31 +5,60 @@ subtrees are merged into one trie and walked together. A branch is a node of it:
 nodes it stands for (those with children; childless ones have done their part), and the
 tokens that end there. Its children are worked out the first time a walk reaches it.
 
+A text that may end anywhere has exits all over the trie. Then the root branch keeps ranges of nodes, and a
+child is worked out for one byte at a time: by looking, for each node of that byte, whether its
+parent is in a range.
+
 With a symbolic count, each exit has used some units. Members and tokens are kept in order of
 units, so that a context with its bounds takes a slice.
 """
 
 from __future__ import annotations
 
-from .earley import Heap
-from .jit import int64, kernel
+from .jit import int64, kernel, linked
+from .loops import ALONE, RISING
 from .tables import (
+    FEATURES,
     FULL,
+    LINK_CHILD_BY_BYTE,
+    LINK_EXPAND_BRANCH,
     N_ARENA,
     N_BRANCHES,
     N_GROUPS,
+    SMALL_LIMITS,
     arena,
     branches,
+    byte_begin,
+    child_bytes,
+    child_nodes,
     exits,
     groups,
     head,
+    nodes_of_byte,
     shapes,
     tallies,
-    trie_byte,
+    trie_begun,
+    trie_children,
     trie_end,
     trie_ids,
+    trie_parent,
     trie_tokens,
+    trie_whole,
 )
+from .worklist import Heap
+
+LARGE = 2048
+"""A group with exits at more trie nodes keeps them as ranges."""
+UNEXPANDED, BY_BYTE = -1, -2
+"""Values of a branch's `child_size`. BY_BYTE: `child_first` is a table of 256 branches, each 0 until it is known."""
+NO_BRANCH = -3
+"""No child, and not one of the statuses of a kernel."""
+
+
+@kernel
+def limit(h: Heap, usual: int) -> int:
+    """A limit between small and large, which tests lower to meet both cases."""
+    return min(usual, 2) if head(h)[FEATURES] & SMALL_LIMITS else usual
 
 
 @kernel
@@ -42,18 +71,19 @@ def take(h: Heap, size: int) -> int:
     return first
 
 
+# ── Roots ───────────────────────────────────────────────────────────────────────────────
+
+
 @kernel
 def store_groups(h: Heap, shape: int, n_exits: int) -> int:
-    """Group the exits by hole and counting, each group in order of units, as root branches. 0 or FULL."""
+    """Group the exits by hole and counting, each group a root branch. Returns 0 or FULL."""
     most_hole = -1
-    most_units = 0
     for x in range(n_exits):
-        most_hole = max(most_hole, int64(exits(h)[x, 1]))
-        most_units = max(most_units, int64(exits(h)[x, 3]))
+        most_hole = max(most_hole, int64(exits(h)[x, 2]))
     first = head(h)[N_GROUPS]
     for hole in range(most_hole + 1):
         for counted in range(2):
-            if store_root(h, hole, counted, n_exits, most_units) == FULL:
+            if store_root(h, hole, counted, n_exits) == FULL:
                 return FULL
     shapes(h)[shape]["group_first"] = first
     shapes(h)[shape]["group_size"] = head(h)[N_GROUPS] - first
@@ -61,52 +91,138 @@ def store_groups(h: Heap, shape: int, n_exits: int) -> int:
 
 
 @kernel
-def store_root(h: Heap, hole: int, counted: int, n_exits: int, most_units: int) -> int:
-    """Store the exits of one group, if there are any (counting sort by units). Returns 0 or FULL."""
-    starts = tallies(h)
-    for u in range(most_units + 2):
-        starts[u, 0] = 0
+def store_root(h: Heap, hole: int, counted: int, n_exits: int) -> int:
+    """Store the exits of one group, if there are any. Returns 0 or FULL."""
+    ranges = int64(0)
+    nodes = int64(0)
     for x in range(n_exits):
-        if exits(h)[x, 1] == hole and exits(h)[x, 2] == counted:
-            starts[exits(h)[x, 3] + 1, 0] += 1
-    for u in range(1, most_units + 2):
-        starts[u, 0] += starts[u - 1, 0]
-    size = starts[most_units + 1, 0]
-    if size == 0:
+        if exits(h)[x, 2] == hole and exits(h)[x, 3] == counted:
+            ranges += 1
+            nodes += exits(h)[x, 1] - exits(h)[x, 0]
+    if ranges == 0:
         return 0
-    first = take(h, 2 * size)
     branch = head(h)[N_BRANCHES]
-    if first == FULL or branch >= len(branches(h)) or head(h)[N_GROUPS] >= len(groups(h)):
+    if branch >= len(branches(h)) or head(h)[N_GROUPS] >= len(groups(h)):
         return FULL
-    for x in range(n_exits):
-        if exits(h)[x, 1] == hole and exits(h)[x, 2] == counted:
-            units = exits(h)[x, 3]
-            at = first + 2 * starts[units, 0]
-            starts[units, 0] += 1
-            arena(h)[at] = exits(h)[x, 0]
-            arena(h)[at + 1] = units
-    record = branches(h)[branch]
-    record["member_first"] = first
-    record["member_size"] = size
-    record["token_size"] = 0
-    record["child_size"] = -1
+    if nodes > limit(h, LARGE):
+        status = store_ranges(h, branch, hole, counted, n_exits, ranges)
+    else:
+        status = store_members(h, branch, hole, counted, n_exits, nodes)
+    if status == FULL:
+        return FULL
+    branches(h)[branch]["token_size"] = 0
     head(h)[N_BRANCHES] = branch + 1
-    groups(h)[head(h)[N_GROUPS]]["hole"] = hole
-    groups(h)[head(h)[N_GROUPS]]["counted"] = counted
-    groups(h)[head(h)[N_GROUPS]]["branch"] = branch
+    group = groups(h)[head(h)[N_GROUPS]]
+    group["hole"] = hole
+    group["counted"] = counted
+    group["branch"] = branch
     head(h)[N_GROUPS] += 1
     return 0
 
+
+@kernel
+def store_ranges(h: Heap, branch: int, hole: int, counted: int, n_exits: int, ranges: int) -> int:
+    """A root branch of many exits: (first node, end, units, mode), in order of nodes. Returns 0 or FULL."""
+    first = take(h, 4 * ranges)
+    table = take(h, 256)
+    if first == FULL or table == FULL:
+        return FULL
+    words = arena(h)
+    at = first
+    for x in range(n_exits):
+        if exits(h)[x, 2] == hole and exits(h)[x, 3] == counted:
+            words[at] = exits(h)[x, 0]
+            words[at + 1] = exits(h)[x, 1]
+            words[at + 2] = exits(h)[x, 4]
+            words[at + 3] = exits(h)[x, 5]
+            at += 4
+    for byte in range(256):
+        words[table + byte] = 0
+    record = branches(h)[branch]
+    record["member_first"] = first
+    record["member_size"] = ranges
+    record["child_first"] = table
+    record["child_size"] = BY_BYTE
+    return 0
+
+
+@kernel
+def units_at(h: Heap, node: int, units: int, mode: int) -> int:
+    """The units at a trie node of a range of exits; -1 if there is no exit, since it is inside a character."""
+    if mode == ALONE:
+        return int64(units)
+    if not trie_whole(h)[node]:
+        return int64(-1)
+    return int64(units + trie_begun(h)[node]) if mode == RISING else int64(units)
+
+
+@kernel
+def store_members(h: Heap, branch: int, hole: int, counted: int, n_exits: int, nodes: int) -> int:
+    """A root branch of few exits: pairs (node, units) in order of units (counting sort). Returns 0 or FULL."""
+    starts = tallies(h)
+    first = take(h, 2 * nodes)
+    if first == FULL:
+        return FULL
+    most = int64(-1)
+    for x in range(n_exits):
+        if exits(h)[x, 2] == hole and exits(h)[x, 3] == counted:
+            for node in range(exits(h)[x, 0], exits(h)[x, 1]):
+                units = units_at(h, node, exits(h)[x, 4], exits(h)[x, 5])
+                if units >= 0:
+                    while most < units:
+                        most += 1
+                        starts[most, 0] = 0
+                    starts[units, 0] += 1
+    size = int64(0)
+    for u in range(most + 1):
+        more = starts[u, 0]
+        starts[u, 0] = size
+        size += more
+    for x in range(n_exits):
+        if exits(h)[x, 2] == hole and exits(h)[x, 3] == counted:
+            for node in range(exits(h)[x, 0], exits(h)[x, 1]):
+                units = units_at(h, node, exits(h)[x, 4], exits(h)[x, 5])
+                if units >= 0:
+                    at = first + 2 * starts[units, 0]
+                    starts[units, 0] += 1
+                    arena(h)[at] = node
+                    arena(h)[at + 1] = units
+    record = branches(h)[branch]
+    record["member_first"] = first
+    record["member_size"] = size
+    record["child_size"] = UNEXPANDED
+    return 0
+
+
+# ── Children ────────────────────────────────────────────────────────────────────────────
 
 MEMBERS, TOKENS = 0, 1
 """Columns of `tallies`: of each byte's branch, first how many members and tokens, then (MEMBERS) its number."""
 
 
 @kernel
+def find_child(h: Heap, number: int, byte: int) -> int:
+    """The child of an expanded branch for a byte, or NO_BRANCH (binary search)."""
+    branch = branches(h)[number]
+    low = int64(0)
+    high = int64(branch["child_size"])
+    while low < high:
+        middle = (low + high) // 2
+        at = arena(h)[branch["child_first"] + 2 * middle]
+        if at == byte:
+            return int64(arena(h)[branch["child_first"] + 2 * middle + 1])
+        if at < byte:
+            low = middle + 1
+        else:
+            high = middle
+    return NO_BRANCH
+
+
+@linked(LINK_EXPAND_BRANCH)
 def expand_branch(h: Heap, number: int) -> int:
     """Merge the children of all members of a branch by their bytes. Returns 0 or FULL."""
     branch = branches(h)[number]
-    if branch["child_size"] >= 0:
+    if branch["child_size"] != UNEXPANDED:
         return 0
     count_children(h, number)
     tally = tallies(h)
@@ -146,8 +262,23 @@ def new_branch(h: Heap, number: int, members: int, tokens: int) -> int:
     record["member_size"] = 0
     record["token_first"] = token_first
     record["token_size"] = 0
-    record["child_size"] = -1
+    record["child_size"] = UNEXPANDED
     return 0
+
+
+@kernel
+def add_node(h: Heap, branch: int, node: int, units: int) -> None:
+    """Put a trie node into a branch that has room for it: as a member if it has children, and its tokens."""
+    words = arena(h)
+    into = branches(h)[branch]
+    if trie_end(h)[node] > node + 1:
+        words[into["member_first"] + 2 * into["member_size"]] = node
+        words[into["member_first"] + 2 * into["member_size"] + 1] = units
+        into["member_size"] += 1
+    for t in range(trie_tokens(h)[node], trie_tokens(h)[node + 1]):
+        words[into["token_first"] + 2 * into["token_size"]] = trie_ids(h)[t]
+        words[into["token_first"] + 2 * into["token_size"] + 1] = units
+        into["token_size"] += 1
 
 
 @kernel
@@ -155,39 +286,118 @@ def count_children(h: Heap, number: int) -> None:
     """Count, for each byte, the children of a branch's members that have children or tokens."""
     branch = branches(h)[number]
     tally = tallies(h)
-    end = trie_end(h)
     for byte in range(256):
         tally[byte, MEMBERS] = 0
         tally[byte, TOKENS] = 0
     for m in range(branch["member_size"]):
         node = arena(h)[branch["member_first"] + 2 * m]
-        child = node + 1
-        while child < end[node]:
-            byte = trie_byte(h)[child]
-            if end[child] > child + 1:
+        for c in range(trie_children(h)[node], trie_children(h)[node + 1]):
+            byte = child_bytes(h)[c]
+            child = child_nodes(h)[c]
+            if trie_end(h)[child] > child + 1:
                 tally[byte, MEMBERS] += 1
             tally[byte, TOKENS] += trie_tokens(h)[child + 1] - trie_tokens(h)[child]
-            child = end[child]
 
 
 @kernel
 def fill_children(h: Heap, number: int) -> None:
     """Hand the children of a branch's members to the branches of their bytes, in order of units."""
     branch = branches(h)[number]
-    end = trie_end(h)
-    words = arena(h)
     for m in range(branch["member_size"]):
-        node = words[branch["member_first"] + 2 * m]
-        units = words[branch["member_first"] + 2 * m + 1]
-        child = node + 1
-        while child < end[node]:
-            into = branches(h)[tallies(h)[trie_byte(h)[child], MEMBERS]]
-            if end[child] > child + 1:
-                words[into["member_first"] + 2 * into["member_size"]] = child
-                words[into["member_first"] + 2 * into["member_size"] + 1] = units
-                into["member_size"] += 1
-            for t in range(trie_tokens(h)[child], trie_tokens(h)[child + 1]):
-                words[into["token_first"] + 2 * into["token_size"]] = trie_ids(h)[t]
-                words[into["token_first"] + 2 * into["token_size"] + 1] = units
-                into["token_size"] += 1
-            child = end[child]
+        node = arena(h)[branch["member_first"] + 2 * m]
+        units = arena(h)[branch["member_first"] + 2 * m + 1]
+        for c in range(trie_children(h)[node], trie_children(h)[node + 1]):
+            add_node(h, tallies(h)[child_bytes(h)[c], MEMBERS], child_nodes(h)[c], units)
+
+
+# ── Children of large roots ─────────────────────────────────────────────────────────────
+
+
+@linked(LINK_CHILD_BY_BYTE)
+def child_by_byte(h: Heap, number: int, byte: int) -> int:
+    """The child of a large root for a byte, or NO_BRANCH; worked out once. FULL without room."""
+    place = branches(h)[number]["child_first"] + byte
+    known = int64(arena(h)[place])
+    if known != 0:
+        return known
+    members, tokens = count_nodes(h, number, byte)
+    child = head(h)[N_BRANCHES]
+    if members + tokens == 0:
+        arena(h)[place] = NO_BRANCH
+        return NO_BRANCH
+    if child >= len(branches(h)) or new_branch(h, child, members, tokens) == FULL:
+        return FULL
+    head(h)[N_BRANCHES] = child + 1
+    place_nodes(h, number, byte, child)
+    branches(h)[child]["member_size"] = members
+    branches(h)[child]["token_size"] = tokens
+    arena(h)[place] = child
+    return child
+
+
+@kernel
+def range_of(h: Heap, number: int, node: int) -> int:
+    """The units at a node that is in a range of a large root, or -1 (binary search)."""
+    branch = branches(h)[number]
+    words = arena(h)
+    low = int64(0)
+    high = int64(branch["member_size"])
+    while low < high:
+        middle = (low + high) // 2
+        at = branch["member_first"] + 4 * middle
+        if node < words[at]:
+            high = middle
+        elif node >= words[at + 1]:
+            low = middle + 1
+        else:
+            return units_at(h, node, words[at + 2], words[at + 3])
+    return int64(-1)
+
+
+@kernel
+def count_nodes(h: Heap, number: int, byte: int) -> tuple[int, int]:
+    """Count the members and tokens of a large root's child, and leave in `tallies` where each unit's begin."""
+    starts = tallies(h)
+    for u in range(len(starts)):
+        starts[u, MEMBERS] = 0
+        starts[u, TOKENS] = 0
+    for n in range(byte_begin(h)[byte], byte_begin(h)[byte + 1]):
+        node = nodes_of_byte(h)[n]
+        units = range_of(h, number, trie_parent(h)[node])
+        if units >= 0:
+            if trie_end(h)[node] > node + 1:
+                starts[units, MEMBERS] += 1
+            starts[units, TOKENS] += trie_tokens(h)[node + 1] - trie_tokens(h)[node]
+    members = int64(0)
+    tokens = int64(0)
+    for u in range(len(starts)):
+        more_members = starts[u, MEMBERS]
+        more_tokens = starts[u, TOKENS]
+        starts[u, MEMBERS] = members
+        starts[u, TOKENS] = tokens
+        members += more_members
+        tokens += more_tokens
+    return members, tokens
+
+
+@kernel
+def place_nodes(h: Heap, number: int, byte: int, child: int) -> None:
+    """Put the nodes of a byte below a large root into its child, each at the next place of its units."""
+    starts = tallies(h)
+    into = branches(h)[child]
+    words = arena(h)
+    for n in range(byte_begin(h)[byte], byte_begin(h)[byte + 1]):
+        node = nodes_of_byte(h)[n]
+        units = range_of(h, number, trie_parent(h)[node])
+        if units < 0:
+            continue
+        if trie_end(h)[node] > node + 1:
+            at = into["member_first"] + 2 * starts[units, MEMBERS]
+            words[at] = node
+            words[at + 1] = units
+            starts[units, MEMBERS] += 1
+        for t in range(trie_tokens(h)[node], trie_tokens(h)[node + 1]):
+            at = into["token_first"] + 2 * starts[units, TOKENS]
+            words[at] = trie_ids(h)[t]
+            words[at + 1] = units
+            starts[units, TOKENS] += 1

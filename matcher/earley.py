@@ -30,52 +30,45 @@ set of a real text holds an EXIT item exactly if the text is in the language. Th
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .jit import entry, int64, kernel, linked, words_at
+from .moves import has_only_bytes, known_move, list_moves, open_row, remember_move
+from .needs import settle_needs
+from .sets import intern, singleton
 from .tables import (
     AGENDA_SIZE,
     BOTTOM,
     BYTE,
     CALL,
     DEAD,
+    DEAD_ROW,
     EPSILON,
     EXIT,
     FALLBACK,
     FINAL,
     FIRST_SET,
     FULL,
-    HAS_EXIT,
     HAS_SYMBOLIC,
     HAS_TOKENS,
     LINK_COMPLETE,
     LINK_EXPAND,
-    LINK_INTERN,
     LINK_SETTLE,
     LINK_STEP,
-    LOOP,
     N_COMPLETIONS,
     N_ITEMS,
-    N_SETS,
     N_WAITS,
+    NARROW,
     OVERFLOW,
-    STAMP,
     SYMBOLIC,
     TOKEN,
-    UNIT_END,
     UNKNOWN,
     agenda,
     completions,
-    counters,
     edges,
     head,
     items,
-    moves,
     rules,
-    seen,
-    set_index,
     sets,
     states,
     token_begin,
@@ -83,98 +76,10 @@ from .tables import (
     token_sets,
     waits,
 )
-
-Heap = int
-"""The address of the heap header, which every kernel takes as `h` (see `matcher.jit`)."""
-
-STEP, CLOSURE = 0, 1
-"""The two worklists: completing an item may need a closure, which has its own."""
+from .worklist import CLOSURE, STEP, Heap, begin, is_final, is_open, mix, push
 
 NOT_ONE = 256
 """What `only_byte` returns where no byte or several can follow."""
-
-_LOW_31 = 0x7FFFFFFF
-_ODD = 0x5BD1E995  # any odd 31-bit number with well-mixed bits
-
-
-@kernel
-def mix(value: int) -> int:
-    """Scatter the bits of a non-negative number below 2^62; the result is below 2^31."""
-    value = (value ^ (value >> 31)) & _LOW_31
-    value = value * _ODD
-    return (value ^ (value >> 29)) & _LOW_31
-
-
-@kernel
-def item_hash(state: int, goal: int, origin: int, count: int) -> int:
-    """A hash of an item, below 2^31. No factor can overflow: fields are below 2^31."""
-    low = int64(state) * 31 + int64(goal) * 1013
-    high = int64(origin + 64) * 8191 + int64(count) * 131071
-    return mix(mix(low & 0x3FFFFFFFFFFFFFF) + (high & 0x3FFFFFFFFFFFFFF))
-
-
-# ── Worklists ───────────────────────────────────────────────────────────────────────────
-
-
-@kernel
-def begin(h: Heap, lane: int) -> None:
-    """Empty a worklist. Old entries of its hash table die because the stamp moves past them."""
-    head(h)[STAMP + lane] += head(h)[AGENDA_SIZE + lane]
-    head(h)[AGENDA_SIZE + lane] = 0
-
-
-@kernel
-def push(h: Heap, lane: int, state: int, goal: int, origin: int, count: int) -> None:
-    """Put an item on a worklist unless it is there already; sets OVERFLOW if there is no room."""
-    record = states(h)[state]
-    if record["flags"] & UNIT_END:
-        counter = counters(h)[record["counter"]]
-        state = counter["loop"]
-        if count >= SYMBOLIC:
-            count += 1
-        elif counter["maximum"] >= 0 or count < counter["minimum"]:
-            count += 1
-    todo = agenda(h)
-    table = seen(h)
-    base = head(h)[STAMP + lane]
-    size = head(h)[AGENDA_SIZE + lane]
-    limit = len(table) - 1
-    slot = item_hash(state, goal, origin, count) & limit
-    while table[slot, lane] >= base:
-        other = todo[table[slot, lane] - base, lane]
-        if other["state"] == state and other["goal"] == goal and other["origin"] == origin and other["count"] == count:
-            return
-        slot = (slot + 1) & limit
-    if size + 1 >= len(todo):
-        head(h)[OVERFLOW] = 1
-        return
-    table[slot, lane] = base + size
-    todo[size, lane]["state"] = state
-    todo[size, lane]["goal"] = goal
-    todo[size, lane]["origin"] = origin
-    todo[size, lane]["count"] = count
-    head(h)[AGENDA_SIZE + lane] = size + 1
-
-
-@kernel
-def is_open(h: Heap, state: int, count: int) -> bool:
-    """Whether the edges of a state may be taken: a counted rule's loop closes at its maximum."""
-    record = states(h)[state]
-    if record["flags"] & LOOP and count < SYMBOLIC:
-        maximum = counters(h)[record["counter"]]["maximum"]
-        return maximum < 0 or count < maximum
-    return True
-
-
-@kernel
-def is_final(h: Heap, state: int, count: int) -> bool:
-    """Whether an item in this state completes its goal."""
-    record = states(h)[state]
-    if record["flags"] & FINAL:
-        return True
-    if record["flags"] & LOOP:
-        return count >= SYMBOLIC or count >= counters(h)[record["counter"]]["minimum"]
-    return False
 
 
 # ── Predict ─────────────────────────────────────────────────────────────────────────────
@@ -184,7 +89,7 @@ def is_final(h: Heap, state: int, count: int) -> bool:
 def expand(h: Heap, number: int) -> int:
     """Compute the closure of a set: its items with byte or token edges, and its waiting items.
 
-    Bytes that no edge takes are marked DEAD in the set's row of moves. Returns 0 or FULL.
+    Its moves are DEAD from now on for bytes that no edge takes. Returns 0 or FULL.
     """
     record = sets(h)[number]
     if record["closure_size"] >= 0:
@@ -244,7 +149,7 @@ def predict(h: Heap, number: int) -> int:
 
 @kernel
 def keep_closure(h: Heap, number: int) -> int:
-    """Store the CLOSURE worklist's items that have byte or token edges; mark dead bytes."""
+    """Store the CLOSURE worklist's items that have byte or token edges, and make room for the set's moves."""
     todo = agenda(h)
     stored = items(h)
     record = sets(h)[number]
@@ -252,11 +157,9 @@ def keep_closure(h: Heap, number: int) -> int:
     first = head(h)[N_ITEMS]
     if first + size > len(stored):
         return FULL
-    row = moves(h)[number]
-    for byte in range(256):
-        if row[byte] == UNKNOWN:
-            row[byte] = DEAD
     kept = first
+    width = int64(0)  # how many bytes the edges take, at most
+    fallbacks = 0
     for i in range(size):
         item = todo[i, CLOSURE]
         state = states(h)[item["state"]]
@@ -266,13 +169,10 @@ def keep_closure(h: Heap, number: int) -> int:
                 edge = edges(h)[e]
                 if edge["kind"] == BYTE:
                     scans = True
-                    mark_live(row, edge)
+                    width += edge["high"] - edge["low"] + 1
                 elif edge["kind"] == FALLBACK:
                     scans = True
-                    other = states(h)[edge["target"]]
-                    for f in range(other["first_edge"], other["first_edge"] + other["edge_count"]):
-                        if edges(h)[f]["kind"] == BYTE:
-                            mark_live(row, edges(h)[f])
+                    fallbacks += 1
                 elif edge["kind"] == TOKEN:
                     scans = True
                     record["flags"] |= HAS_TOKENS
@@ -283,17 +183,36 @@ def keep_closure(h: Heap, number: int) -> int:
             stored[kept]["count"] = item["count"]
             kept += 1
     head(h)[N_ITEMS] = kept
+    if width > NARROW or (fallbacks > 0 and kept > first + 1):
+        status = open_row(h, number, first, kept)
+    elif fallbacks > 0:
+        status = fall_back(h, number, first)
+    else:
+        status = list_moves(h, number, first, kept, DEAD_ROW)
+    if status == FULL:
+        return FULL
     record["closure_first"] = first
     record["closure_size"] = kept - first
     return 0
 
 
 @kernel
-def mark_live(row: np.ndarray, edge: Any) -> None:
-    """In a row of moves, the bytes of an edge are no longer known to be dead."""
-    for byte in range(edge["low"], edge["high"] + 1):
-        if row[byte] == DEAD:
-            row[byte] = UNKNOWN
+def fall_back(h: Heap, number: int, first: int) -> int:
+    """Let a set share the row of the set that its only closure item falls back to. Returns 0 or FULL.
+
+    For a byte that none of the item's own edges takes, both move alike.
+    """
+    item = items(h)[first]
+    state = states(h)[item["state"]]
+    target = int64(edges(h)[state["first_edge"] + state["edge_count"] - 1]["target"])
+    other = DEAD
+    if has_only_bytes(h, target):
+        other = singleton(h, target, item["goal"], item["origin"], item["count"])
+        if other == FULL or expand(h, other) == FULL:
+            return FULL
+    if other == DEAD or sets(h)[other]["row"] == DEAD_ROW:
+        return open_row(h, number, first, first + 1)
+    return list_moves(h, number, first, first + 1, sets(h)[other]["row"])
 
 
 # ── Complete ────────────────────────────────────────────────────────────────────────────
@@ -330,251 +249,12 @@ def complete_all(h: Heap) -> int:
     return FULL if head(h)[OVERFLOW] else 0
 
 
-# ── Intern ──────────────────────────────────────────────────────────────────────────────
-
-
-@kernel
-def comes_before(a: Any, b: Any) -> bool:
-    """The order of the items of a set: by state, goal, origin, count.
-
-    Counts come last, so that items which differ only in their count are neighbours.
-    """
-    if a["state"] != b["state"]:
-        return bool(a["state"] < b["state"])
-    if a["goal"] != b["goal"]:
-        return bool(a["goal"] < b["goal"])
-    if a["origin"] != b["origin"]:
-        return bool(a["origin"] < b["origin"])
-    return bool(a["count"] < b["count"])
-
-
-@kernel
-def swap(todo: Any, i: int, j: int) -> None:
-    """Exchange two items of the STEP worklist."""
-    a = todo[i, STEP]
-    b = todo[j, STEP]
-    state, goal, origin, count = a["state"], a["goal"], a["origin"], a["count"]
-    a["state"], a["goal"], a["origin"], a["count"] = b["state"], b["goal"], b["origin"], b["count"]
-    b["state"], b["goal"], b["origin"], b["count"] = state, goal, origin, count
-
-
-@kernel
-def sort_agenda(todo: Any, size: int) -> None:
-    """Sort the first `size` items of the STEP worklist (Shell's method, Ciura's gaps)."""
-    gap = 1
-    while gap < size // 3:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, size):
-            j = i
-            while j >= gap and comes_before(todo[j, STEP], todo[j - gap, STEP]):
-                swap(todo, j, j - gap)
-                j -= gap
-        gap //= 3
-
-
-@kernel
-def keep_items(h: Heap) -> int:
-    """Reduce the STEP worklist to the items a set keeps: those with a way on, and exits.
-
-    Returns how many there are; they are sorted and not dominated.
-    """
-    todo = agenda(h)
-    kept = 0
-    for i in range(head(h)[AGENDA_SIZE + STEP]):
-        item = todo[i, STEP]
-        edge_count = states(h)[item["state"]]["edge_count"]
-        if item["state"] == EXIT or (edge_count > 0 and is_open(h, item["state"], item["count"])):
-            if kept != i:
-                swap(todo, kept, i)
-            kept += 1
-    sort_agenda(todo, kept)
-    size = 0
-    for i in range(kept):
-        if size > 0 and is_dominated(h, todo[size - 1, STEP], todo[i, STEP]):
-            continue
-        if size != i:
-            swap(todo, size, i)
-        size += 1
-    return size
-
-
-@kernel
-def is_dominated(h: Heap, a: Any, b: Any) -> bool:
-    """Whether `a`, the predecessor of `b` in a sorted set, can do whatever `b` can.
-
-    They differ only in their counts, `a` has fewer units, and that is already enough.
-    """
-    if a["state"] != b["state"] or a["goal"] != b["goal"] or a["origin"] != b["origin"]:
-        return False
-    counter = states(h)[a["state"]]["counter"]
-    if counter < 0 or b["count"] >= SYMBOLIC:
-        return False
-    return bool(a["count"] >= counters(h)[counter]["minimum"])
-
-
-@linked(LINK_INTERN)
-def intern(h: Heap) -> int:
-    """The number of the set whose items are on the STEP worklist: an old one, or a new one.
-
-    Returns DEAD for no items, FULL without room.
-    """
-    todo = agenda(h)
-    size = keep_items(h)
-    if size == 0:
-        return DEAD
-    digest = int64(size)
-    for i in range(size):
-        item = todo[i, STEP]
-        digest = mix(digest * 31 + item_hash(item["state"], item["goal"], item["origin"], item["count"]))
-    index = set_index(h)
-    limit = len(index) - 1
-    slot = digest & limit
-    while index[slot] != UNKNOWN:
-        if holds_agenda(h, index[slot], size, digest):
-            return int(index[slot])
-        slot = (slot + 1) & limit
-    number = new_set(h, size, digest)
-    if number != FULL:
-        index[slot] = number
-    return number
-
-
-@kernel
-def holds_agenda(h: Heap, number: int, size: int, digest: int) -> bool:
-    """Whether set `number` consists of exactly the first `size` items of the STEP worklist."""
-    record = sets(h)[number]
-    if record["hash"] != digest or record["size"] != size:
-        return False
-    todo = agenda(h)
-    stored = items(h)
-    for i in range(size):
-        a = stored[record["first"] + i]
-        b = todo[i, STEP]
-        if a["state"] != b["state"] or a["goal"] != b["goal"] or a["origin"] != b["origin"] or a["count"] != b["count"]:
-            return False
-    return True
-
-
-@kernel
-def new_set(h: Heap, size: int, digest: int) -> int:
-    """Store the first `size` items of the STEP worklist as a new set. Returns its number or FULL."""
-    number = head(h)[N_SETS]
-    first = head(h)[N_ITEMS]
-    stored = items(h)
-    # The index stays at most half full, and a row of moves must exist.
-    if number >= len(sets(h)) or first + size > len(stored):
-        return FULL
-    todo = agenda(h)
-    record = sets(h)[number]
-    record["first"] = first
-    record["size"] = size
-    record["hash"] = digest
-    record["closure_size"] = -1
-    record["shape"] = -1
-    record["part_size"] = 0
-    record["mask"] = -1
-    flags = 0
-    for i in range(size):
-        item = todo[i, STEP]
-        stored[first + i]["state"] = item["state"]
-        stored[first + i]["goal"] = item["goal"]
-        stored[first + i]["origin"] = item["origin"]
-        stored[first + i]["count"] = item["count"]
-        if item["state"] == EXIT:
-            flags |= HAS_EXIT
-        if item["count"] >= SYMBOLIC:
-            flags |= HAS_SYMBOLIC
-        elif item["origin"] >= FIRST_SET:
-            flags |= sets(h)[item["origin"]]["flags"] & HAS_SYMBOLIC
-    record["flags"] = flags
-    head(h)[N_ITEMS] = first + size
-    head(h)[N_SETS] = number + 1
-    record["need"] = units_needed(h, number) if flags & HAS_SYMBOLIC else 0
-    return number
-
-
 @linked(LINK_SETTLE)
 def settle(h: Heap) -> int:
     """Complete what is on the STEP worklist and intern the result. DEAD for nothing, FULL without room."""
     if complete_all(h) == FULL:
         return FULL
     return intern(h)
-
-
-# ── Needed units ────────────────────────────────────────────────────────────────────────
-
-
-@kernel
-def origin_need(h: Heap, goal: int, origin: int) -> int:
-    """The least need of the items of closure(origin) that wait for `goal`; 0 if none is symbolic."""
-    if origin < FIRST_SET or not sets(h)[origin]["flags"] & HAS_SYMBOLIC:
-        return int64(0)
-    record = sets(h)[origin]
-    least = int64(SYMBOLIC)
-    for w in range(record["wait_first"], record["wait_first"] + record["wait_size"]):
-        wait = waits(h)[w]
-        if wait["rule"] == goal:
-            least = min(least, int64(wait["need"]))
-    return least
-
-
-@kernel
-def wait_need(h: Heap, goal: int, origin: int, count: int) -> int:
-    """How many units must have been allowed for a waiting item: with a symbolic count, it has begun one."""
-    if count >= SYMBOLIC:
-        return int64(count) - SYMBOLIC + 1
-    return origin_need(h, goal, origin)
-
-
-@kernel
-def item_need(h: Heap, state: int, goal: int, origin: int, count: int) -> int:
-    """How many units of the symbolic counter must have been allowed for this item to be alive.
-
-    An item at the loop state has done `count` units; one inside the body has begun another.
-    A frame that a symbolic frame waits for is alive as long as the latter is.
-    """
-    if count >= SYMBOLIC and (state == EXIT or states(h)[state]["flags"] & LOOP):
-        return int64(count) - SYMBOLIC
-    return wait_need(h, goal, origin, count)
-
-
-@kernel
-def settle_needs(h: Heap, number: int) -> None:
-    """Work out the needs of a set's waiting items.
-
-    Those of frames that were predicted here depend on each other; they settle from above.
-    """
-    record = sets(h)[number]
-    first, end = record["wait_first"], record["wait_first"] + record["wait_size"]
-    waiting = waits(h)
-    for w in range(first, end):
-        wait = waiting[w]
-        if wait["origin"] == number and wait["count"] < SYMBOLIC:
-            waiting[w]["need"] = SYMBOLIC
-        else:
-            waiting[w]["need"] = wait_need(h, wait["goal"], wait["origin"], wait["count"])
-    changed = True
-    while changed:
-        changed = False
-        for w in range(first, end):
-            wait = waiting[w]
-            if wait["origin"] == number and wait["count"] < SYMBOLIC:
-                least = origin_need(h, wait["goal"], number)
-                if least < wait["need"]:
-                    waiting[w]["need"] = least
-                    changed = True
-
-
-@kernel
-def units_needed(h: Heap, number: int) -> int:
-    """The least need of the items of a set: its texts are possible if so many units are allowed."""
-    record = sets(h)[number]
-    least = int64(SYMBOLIC)
-    for i in range(record["first"], record["first"] + record["size"]):
-        item = items(h)[i]
-        least = min(least, item_need(h, item["state"], item["goal"], item["origin"], item["count"]))
-    return least
 
 
 # ── Steps ───────────────────────────────────────────────────────────────────────────────
@@ -634,16 +314,19 @@ def scan_token(h: Heap, number: int, token: int) -> None:
 @linked(LINK_STEP)
 def step(h: Heap, number: int, byte: int) -> int:
     """The set after one byte, computed once. Returns DEAD if none, FULL without room."""
+    known = known_move(h, number, byte)
+    if known != UNKNOWN:
+        return known
     if expand(h, number) == FULL:
         return FULL
-    known = moves(h)[number, byte]
+    known = known_move(h, number, byte)
     if known != UNKNOWN:
-        return int(known)
+        return known
     begin(h, STEP)
     scan_byte(h, number, byte)
     after = settle(h)
     if after != FULL:
-        moves(h)[number, byte] = after
+        remember_move(h, number, byte, after)
     return after
 
 
@@ -729,7 +412,7 @@ def only_byte(h: Heap, number: int) -> int:
         return FULL
     only = NOT_ONE
     for byte in range(256):
-        if moves(h)[number, byte] != DEAD:
+        if known_move(h, number, byte) != DEAD:
             if only != NOT_ONE:
                 return NOT_ONE
             only = byte

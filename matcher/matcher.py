@@ -26,12 +26,14 @@ from infernix.gbnf.errors import TokenRejected
 from .bitmask import as_row, unpack
 from .compile import CompiledGrammar
 from .earley import NOT_ONE, adopt, advance, advance_bytes, only_byte
-from .mask import fill, write_mask
+from .mask import fill, rewrite_mask, write_mask
 from .store import TERMINATED, Heap
 from .tables import DEAD, FIRST_SET, FULL, HAS_EXIT
 
 __all__ = ["MAX_ROLLBACK", "Matcher"]
 
+NO_WORDS = np.zeros(0, dtype=np.uint32)
+"""Stands for a row that a matcher does not have yet."""
 MAX_ROLLBACK = 1 << 14
 """Positions that a matcher remembers at least; older ones may be forgotten."""
 
@@ -42,13 +44,25 @@ class Matcher:
     A matcher belongs to one thread at a time. Matchers of one grammar share what they learn.
     """
 
-    __slots__ = ("_checked", "_forgotten", "_history", "_row", "_size", "compiled", "heap", "number")
+    __slots__ = (
+        "_checked",
+        "_forgotten",
+        "_history",
+        "_row",
+        "_row_holds",
+        "_row_view",
+        "_size",
+        "compiled",
+        "heap",
+        "number",
+    )
 
     def __init__(self, compiled: CompiledGrammar) -> None:
         self.compiled = compiled
         self._size = compiled.vocabulary.size
         self._checked: Any = None
-        self._row: NDArray[np.uint32] | None = None
+        self._row = self._row_view = NO_WORDS
+        self._row_holds: tuple[Any, int] | None = None
         store = compiled.store
         with store.lock:
             self.heap: Heap = store.heap
@@ -87,25 +101,39 @@ class Matcher:
         mask = self.heap.mask_of.get(self.number)
         if mask is None:
             mask = self._mask()
-        if type(mask) is int:
-            write_mask(self.heap.address, mask, self._own_row())
-            mask = self._own_row().view()
-            mask.flags.writeable = False
-        return mask  # type: ignore[return-value]
+        return self._write_own_row(mask) if type(mask) is int else mask  # type: ignore[return-value]
 
     def _mask(self) -> int | NDArray[np.uint32]:
         """The current mask: a dense row, or the number of a sparse one."""
         mask = self.heap.mask_of.get(self.number)
         if mask is None:
+            self._row_holds = None
             self._learn_mask(self._own_row())
             mask = self.heap.mask_of[self.number]
+            if type(mask) is int:
+                self._row_holds = (self.heap.masks, mask)
         return mask
 
     def _own_row(self) -> NDArray[np.uint32]:
         """A row of this matcher's, for masks that have no row of their own."""
-        if self._row is None:
+        if self._row is NO_WORDS:
             self._row = np.zeros(self.compiled.vocabulary.words, dtype=np.uint32)
+            self._row_view = self._row.view()
+            self._row_view.flags.writeable = False
         return self._row
+
+    def _write_own_row(self, mask: int) -> NDArray[np.uint32]:
+        """A view of this matcher's row with a mask in it. Successive masks often have one base row."""
+        heap = self.heap
+        held = self._row_holds
+        if held is None or held[0] is not heap.masks:
+            write_mask(heap.address, mask, self._own_row())
+        elif held[1] != mask:
+            rewrite_mask(heap.address, mask, held[1], self._row)
+        else:
+            return self._row_view
+        self._row_holds = (heap.masks, mask)
+        return self._row_view
 
     def _learn_mask(self, out: NDArray[np.uint32]) -> None:
         """Compute the current set's mask into `out` and remember it."""
@@ -119,10 +147,10 @@ class Matcher:
 
     def _remember_mask(self, mask: int) -> int | NDArray[np.uint32]:
         heap = self.heap
-        row = heap.arrays["masks"][mask]["row"]
-        found: int | NDArray[np.uint32] = mask if row < 0 else heap.masks.views[row]
-        if row < 0 and heap.arrays["masks"][mask]["size"] == 0:
-            found = heap.mask_of[TERMINATED]
+        record = heap.arrays["masks"][mask]
+        found: int | NDArray[np.uint32] = mask
+        if record["size"] == 0:
+            found = heap.masks.views[record["row"]] if record["row"] >= 0 else heap.mask_of[TERMINATED]
         heap.mask_of[self.number] = found
         return found
 
@@ -252,7 +280,8 @@ class Matcher:
         twin = Matcher.__new__(Matcher)
         twin.compiled, twin.heap, twin.number, twin._size = self.compiled, self.heap, self.number, self._size
         twin._history, twin._forgotten = self._history.copy(), self._forgotten
-        twin._checked = twin._row = None
+        twin._checked = twin._row_holds = None
+        twin._row = twin._row_view = NO_WORDS
         return twin
 
     def reset(self) -> None:

@@ -17,6 +17,8 @@ Kernels release the GIL, so stores of other vocabularies go on while one is lock
 from __future__ import annotations
 
 import itertools
+import math
+import mmap
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -29,6 +31,7 @@ from infernix.gbnf.errors import LimitError
 from infernix.gbnf.grammar import Rule
 
 from . import mask, tables
+from .characters import byte_kinds
 from .earley import adopt
 from .jit import JIT, link, open_arrays
 from .tables import ARRAYS, FIRST_SET, FULL, HEADER_WORDS, NO_ROW, USED, array_words
@@ -37,7 +40,9 @@ from .vocabulary import Vocabulary
 __all__ = ["Heap", "Store", "Tables"]
 
 SETS = 1 << 17
-"""Earley sets in a heap; a row of 1 KiB of moves each, so at most 128 MiB."""
+"""Earley sets in a heap."""
+SETS_PER_ROW = 2
+"""How many sets there are for a row of moves (1 KiB); most sets have none."""
 ITEMS_PER_SET, WAITS_PER_SET = 16, 8
 WORKLIST = 1 << 17
 """Items in one Earley set or closure, at most."""
@@ -51,14 +56,38 @@ STATES, EDGES = 1 << 21, 1 << 22
 MAX_TOKEN_SETS = 1 << 13
 """Different token sets in the tables of a store; a grammar may have half as many."""
 
+PAGE = 4096
+MAPPED_BYTES = 1 << 16
+"""Arrays of so many bytes get pages of their own."""
+TOUCHED_AT_ONCE = {
+    **{"sets": 32, "narrow": 16, "items": 32, "waits": 8, "moves": 32, "arena": 64, "masks": 8, "shapes": 8},
+    **{"set_index": 8, "completions": 16, "follows": 8, "mask_index": 8, "agenda": 16, "seen": 16, "branches": 8},
+    **{"found": 8, "exits": 8, "cleared": 4, "path": 8, "groups": 4, "states": 16, "edges": 16, "rules": 4},
+}
+"""Bytes of each array, for each token of the vocabulary, that a new store touches: the first request would wait
+for the memory otherwise. Over a large vocabulary that is as much as some dozens of JSON Schemas need."""
+
 TERMINATED = 0
 """The set number of a matcher that has accepted EOS (no real set has it)."""
 
 
 def allocate(name: str, rows: int) -> NDArray[Any]:
-    """A zeroed array for the header; memory is taken only where it is touched."""
+    """A zeroed array for the header; memory is taken only where it is touched.
+
+    Large arrays are mapped: from `np.zeros` they might be memory used before, and be cleared in full.
+    """
     dtype, columns = ARRAYS[name]
-    return np.zeros((rows, columns) if columns else rows, dtype=dtype)
+    shape = (rows, columns) if columns else (rows,)
+    size = np.dtype(dtype).itemsize * math.prod(shape)
+    if size < MAPPED_BYTES:
+        return np.zeros(shape, dtype=dtype)
+    return np.frombuffer(mmap.mmap(-1, size), dtype=dtype, count=math.prod(shape)).reshape(shape)
+
+
+def touch(array: NDArray[Any], limit: int) -> None:
+    """Write to the first `limit` bytes of a zeroed array, so that the system gives them real memory now."""
+    data = array.reshape(-1).view(np.uint8)
+    data[: min(limit, len(data)) : PAGE] = 0
 
 
 def power_of_two(least: int) -> int:
@@ -127,9 +156,11 @@ class Masks:
             "mask_index": allocate("mask_index", 8 * SHAPES),
             "rows": allocate("rows", self.max_rows + ROWS_AT_ONCE),
             "found": allocate("found", tokens + 1),
+            "touched": allocate("touched", self.words),
             "exits": allocate("exits", scale * (nodes + (1 << 12))),
             "cleared": allocate("cleared", scale * nodes),
-            "path": allocate("path", scale * (nodes + int(trie.depth.max(initial=0)) + (1 << 10))),
+            "path": allocate("path", scale * (nodes + (1 << 10))),
+            "stack": allocate("stack", int(trie.depth.max(initial=0)) + 2),
             "tallies": allocate("tallies", int(trie.depth.max(initial=0)) + 512),
             "key": allocate("key", scale * (6 * tokens + (1 << 16))),
             "holes": allocate("holes", WORKLIST),
@@ -175,10 +206,11 @@ class Heap:
                 "items": allocate("items", ITEMS_PER_SET * set_limit),
                 "waits": allocate("waits", WAITS_PER_SET * set_limit),
                 "sets": allocate("sets", set_limit),
-                "moves": allocate("moves", set_limit),
+                "moves": allocate("moves", set_limit // SETS_PER_ROW),
+                "narrow": allocate("narrow", set_limit),
                 "set_index": allocate("set_index", power_of_two(2 * set_limit)),
-                "completions": allocate("completions", power_of_two(4 * set_limit)),
-                "follows": allocate("follows", power_of_two(set_limit)),
+                "completions": allocate("completions", power_of_two(set_limit)),
+                "follows": allocate("follows", power_of_two(set_limit // 4)),
                 "agenda": allocate("agenda", WORKLIST),
                 "seen": allocate("seen", 2 * WORKLIST),
             }
@@ -200,7 +232,9 @@ class Heap:
         self.header[tables.MAX_ROWS] = len(masks.views)
         self.arrays["sets"][tables.DEAD]["shape"] = -1
         self.arrays["sets"][tables.DEAD]["mask"] = -1
-        self.arrays["moves"][tables.DEAD] = tables.DEAD
+        self.arrays["sets"][tables.DEAD]["row"] = tables.DEAD_ROW
+        self.arrays["moves"][tables.DEAD_ROW] = tables.DEAD
+        self.header[tables.N_MOVES] = tables.FIRST_ROW
         self.retired = False
         nothing = np.zeros(masks.words, dtype=np.uint32)
         nothing.flags.writeable = False
@@ -231,11 +265,20 @@ class Store:
         self.vocabulary = weakref.ref(vocabulary)
         trie = vocabulary.trie
         self.fixed: dict[str, NDArray[Any]] = {
-            "trie_byte": trie.byte,
-            "trie_depth": trie.depth,
+            "trie_children": trie.child_begin,
+            "child_bytes": trie.child_bytes,
+            "child_nodes": trie.child_nodes,
             "trie_end": trie.subtree_end,
             "trie_tokens": trie.token_begin,
             "trie_ids": trie.token_ids,
+            "trie_kinds": trie.kinds,
+            "trie_begun": trie.begun,
+            "trie_whole": trie.whole,
+            "token_begun": np.repeat(trie.begun, np.diff(trie.token_begin)),
+            "byte_kinds": byte_kinds(),
+            "nodes_of_byte": trie.nodes_of_byte,
+            "byte_begin": trie.byte_begin,
+            "trie_parent": trie.parent,
             "token_data": vocabulary.bytes_data if len(vocabulary.bytes_data) else np.zeros(1, np.uint8),
             "token_begin": vocabulary.bytes_offsets,
             "eos_ids": np.asarray(vocabulary.eos_ids, dtype=np.int32),
@@ -243,6 +286,8 @@ class Store:
         self.tables = Tables(states, edges)
         self.masks = Masks(vocabulary, self.scale)
         self.heap = self.new_heap(None)
+        for name, share in TOUCHED_AT_ONCE.items():
+            touch(self.heap.arrays[name], share * self.size)
 
     def new_heap(self, old: Heap | None) -> Heap:
         """A fresh heap; with `old`, its shapes are carried over."""

@@ -74,8 +74,19 @@ SET = np.dtype(
         ("part_size", "i4"),  # arena: the sets it is divided into for its mask; 0: not yet
         ("shape", "i4"),  # its shape, or -1
         ("mask", "i4"),  # its finished mask, or -1
+        ("row", "i4"),  # where its moves are, as far as they are not narrow
+        ("narrow", "i4"),  # how many narrow moves it has
+        ("asked", "i8"),  # kinds of characters of which it is known whether they all lead back to the set,
+        ("loops", "i8"),  # and those that do (bits; see `scan.py`)
     ]
 )
+NARROW = 8
+"""**Moves.** Most sets have a way on for a few bytes only. Such a *narrow* set lists them, at most so many:
+its row of `narrow` has the bytes, then the moves. For all other bytes it shares a row of `moves`: that of
+DEAD, or of the set that its only item falls back to. A set with more bytes has a row of its own."""
+UNKNOWN_ROW, DEAD_ROW, FIRST_ROW = 0, 1, 2
+"""Rows of `moves`: that of sets which are not expanded yet, that of DEAD, and the first of the others."""
+
 HAS_EXIT, HAS_TOKENS, HAS_SYMBOLIC = 1, 2, 4
 """Flags of a set. HAS_EXIT: it holds an exit item (for a set of a real text: the text is in the
 language). HAS_TOKENS: token edges leave it (known once expanded). HAS_SYMBOLIC: an item, or an
@@ -111,16 +122,16 @@ BRANCH = np.dtype(
         ("token_first", "i4"),
         ("token_size", "i4"),  # arena: pairs (token, units used), by units
         ("child_first", "i4"),
-        ("child_size", "i4"),  # arena: pairs (byte, branch); -1: not expanded yet
+        ("child_size", "i4"),  # arena: pairs (byte, branch) in order; for other cases see `branch.py`
     ]
 )
 """A node of the merged trie below a group's exits: many trie nodes that one walk visits at once."""
 
 MASK = np.dtype(
     [
-        ("row", "i4"),  # dense row, or -1: sparse
+        ("row", "i4"),  # the base row, or -1: none
         ("first", "i4"),
-        ("size", "i4"),  # sparse: arena pairs (word index, word bits)
+        ("size", "i4"),  # arena: pairs (word index, word) that differ from the base
         ("key_first", "i4"),
         ("key_size", "i4"),  # arena: what describes it, see `mask.describe`
         ("hash", "i8"),
@@ -137,7 +148,8 @@ ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
     "items": (ITEM, 0),
     "waits": (WAIT, 0),
     "sets": (SET, 0),
-    "moves": (np.int32, 256),  # set x byte -> set
+    "moves": (np.int32, 256),  # row x byte -> set
+    "narrow": (np.int32, 2 * NARROW),  # set -> bytes, and sets after them
     "set_index": (np.int32, 0),  # hash table of sets
     "agenda": (ITEM, 2),  # two worklists: column 0 for steps, column 1 for closures
     "seen": (np.int64, 2),  # hash tables of the worklists
@@ -150,19 +162,30 @@ ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
     "masks": (MASK, 0),
     "mask_index": (np.int32, 0),  # hash table of masks
     "rows": (np.int64, 0),  # address of each dense mask row
-    "found": (np.int32, 2),  # scratch of a trie walk: (token, need)
-    "exits": (np.int32, 4),  # scratch of a trie walk: (trie node, hole, counted, units)
+    "found": (np.int32, 4),  # scratch of a trie walk, see `scan.py`
+    "exits": (np.int32, 6),  # likewise
     "cleared": (np.int32, 2),  # scratch of a trie walk: ranges of `trie_ids`
-    "path": (np.int32, 2),  # scratch stacks of walks
+    "path": (np.int32, 2),  # scratch of walks below exits: (branch, set)
+    "stack": (np.int32, 4),  # scratch of a trie walk: (node, next child, set, pivot's set)
     "tallies": (np.int64, 2),  # scratch: counts by byte, or by units
     "key": (np.int32, 0),  # scratch: the description of a mask
     "holes": (np.int32, 2),  # scratch: the (goal, origin) that each hole of a shape stands for
     "bits": (np.uint32, 0),  # scratch: one mask row, all zero between uses
-    "trie_byte": (np.uint8, 0),
-    "trie_depth": (np.int32, 0),
+    "touched": (np.uint8, 0),  # scratch: which of its words are in use, all zero between uses
+    "trie_children": (np.int32, 0),  # child_begin of the trie
+    "child_bytes": (np.uint8, 0),
+    "child_nodes": (np.int32, 0),
     "trie_end": (np.int32, 0),
     "trie_tokens": (np.int32, 0),  # token_begin of the trie
     "trie_ids": (np.int32, 0),
+    "trie_kinds": (np.int64, 0),
+    "trie_begun": (np.int32, 0),
+    "trie_whole": (np.uint8, 0),
+    "token_begun": (np.int32, 0),  # characters in each token of `trie_ids`
+    "byte_kinds": (np.uint8, 0),
+    "nodes_of_byte": (np.int32, 0),  # the trie's nodes by byte, and where each byte's begin
+    "byte_begin": (np.int32, 0),
+    "trie_parent": (np.int32, 0),
     "token_data": (np.uint8, 0),  # the bytes of all tokens, and where each begins
     "token_begin": (np.int64, 0),
     "eos_ids": (np.int32, 0),
@@ -176,10 +199,11 @@ _COUNTERS = 2 * len(ARRAYS)
 USED = {
     name: _COUNTERS + number
     for number, name in enumerate(
-        ("items", "waits", "sets", "completions", "follows", "shapes", "groups", "branches", "arena", "masks")
+        ("items", "waits", "sets", "moves", "completions", "follows", "shapes", "groups", "branches", "arena", "masks")
     )
 }
 N_ITEMS, N_WAITS, N_SETS, N_COMPLETIONS = USED["items"], USED["waits"], USED["sets"], USED["completions"]
+N_MOVES = USED["moves"]
 N_FOLLOWS = USED["follows"]
 N_SHAPES, N_GROUPS, N_BRANCHES = USED["shapes"], USED["groups"], USED["branches"]
 N_ARENA, N_MASKS = USED["arena"], USED["masks"]
@@ -192,20 +216,27 @@ MAX_ROWS = N_ROWS + 1
 VOCABULARY_SIZE = MAX_ROWS + 1
 WORDS = VOCABULARY_SIZE + 1  # 32-bit words in a mask row
 FEATURES = WORDS + 1  # optimisations that are switched off: bits of `OFF_*`
+FOR_PIVOT = FEATURES + 1  # 1 while the shape of a pivot is worked out, which has none itself
 # Addresses of linked kernels (`jit.linked`).
-LINK_EXPAND = FEATURES + 1
+LINK_EXPAND = FOR_PIVOT + 1
 LINK_SETTLE, LINK_STEP, LINK_COMPLETE = LINK_EXPAND + 1, LINK_EXPAND + 2, LINK_EXPAND + 3
 LINK_SHAPE_OF, LINK_WALK, LINK_DIVIDE = LINK_EXPAND + 4, LINK_EXPAND + 5, LINK_EXPAND + 6
 LINK_FIND_MASK, LINK_FOLLOW, LINK_DESCRIBE = LINK_EXPAND + 7, LINK_EXPAND + 8, LINK_EXPAND + 9
-LINK_INTERN = LINK_EXPAND + 10
-HEADER_WORDS = LINK_INTERN + 1
-OFF_SHAPES, OFF_SYMBOLIC, OFF_CALLS, OFF_PIVOT, OFF_MEMO, OFF_TWINS, OFF_SHARING, OFF_PARTS = (
-    1 << bit for bit in range(8)
+LINK_INTERN, LINK_EXPAND_BRANCH, LINK_CHILD_BY_BYTE = LINK_EXPAND + 10, LINK_EXPAND + 11, LINK_EXPAND + 12
+LINK_ASK = LINK_EXPAND + 13
+HEADER_WORDS = LINK_EXPAND + 14
+OFF_SHAPES, OFF_SYMBOLIC, OFF_CALLS, OFF_PIVOT, OFF_MEMO, OFF_TWINS, OFF_SHARING, OFF_PARTS, OFF_LOOPS = (
+    1 << bit for bit in range(9)
 )
 """Bits of the FEATURES word, each switches one optimisation off: walk every set itself, not its
 shape; keep every count concrete; walk called rules with their caller; never derive a mask from
 another set's; build every mask anew; for the compiler, give every state itself as twin, and
-never share the tables of equal rules; never divide a set into parts."""
+never share the tables of equal rules; never divide a set into parts; walk subtrees even where every byte
+leads back to the same set."""
+
+
+SMALL_LIMITS = 1 << 9
+"""Another bit of FEATURES, for tests: what is done for large sets only is done for small ones."""
 
 
 def array_words(name: str) -> tuple[int, int]:
@@ -228,6 +259,7 @@ items = _view("items")
 waits = _view("waits")
 sets = _view("sets")
 moves = _view("moves")
+narrow = _view("narrow")
 set_index = _view("set_index")
 agenda = _view("agenda")
 seen = _view("seen")
@@ -244,15 +276,26 @@ rows = _view("rows")
 found = _view("found")
 exits = _view("exits")
 path = _view("path")
+stack = _view("stack")
 key = _view("key")
 tallies = _view("tallies")
 holes = _view("holes")
 bits = _view("bits")
-trie_byte = _view("trie_byte")
-trie_depth = _view("trie_depth")
+touched = _view("touched")
+trie_children = _view("trie_children")
+child_bytes = _view("child_bytes")
+child_nodes = _view("child_nodes")
 trie_end = _view("trie_end")
 trie_tokens = _view("trie_tokens")
 trie_ids = _view("trie_ids")
+trie_kinds = _view("trie_kinds")
+trie_begun = _view("trie_begun")
+trie_whole = _view("trie_whole")
+token_begun = _view("token_begun")
+byte_kinds = _view("byte_kinds")
+nodes_of_byte = _view("nodes_of_byte")
+byte_begin = _view("byte_begin")
+trie_parent = _view("trie_parent")
 token_data = _view("token_data")
 token_begin = _view("token_begin")
 eos_ids = _view("eos_ids")

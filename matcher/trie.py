@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .characters import byte_kinds, read_characters
 from .jit import entry
 
 __all__ = ["NO_TOKEN", "Trie", "build_trie"]
@@ -51,6 +52,24 @@ class Trie(NamedTuple):
     """[N + 1] where the node's tokens begin in `token_ids`; the last entry is T."""
     token_ids: NDArray[np.int32]
     """[T] the token ids in order of their bytes, equal ones by id."""
+    parent: NDArray[np.int32]
+    """[N] the node above; the root is its own."""
+    child_begin: NDArray[np.int32]
+    """[N + 1] where the children of each node begin in the next two: side by side, unlike in preorder."""
+    child_bytes: NDArray[np.uint8]
+    """[N - 1] the bytes of the children of each node, ascending."""
+    child_nodes: NDArray[np.int32]
+    """[N - 1] those children."""
+    kinds: NDArray[np.int64]
+    """[N] the kinds of all characters below the node, as bits (`matcher.characters`)."""
+    begun: NDArray[np.int32]
+    """[N] how many characters begin on the way from the root to the node, stray bytes included."""
+    whole: NDArray[np.uint8]
+    """[N] 1 if the node is not inside a character of several bytes."""
+    nodes_of_byte: NDArray[np.int32]
+    """[N - 1] the nodes below the root by byte, ascending for each byte."""
+    byte_begin: NDArray[np.int32]
+    """[257] where each byte's begin in `nodes_of_byte`."""
 
 
 def build_trie(tokens: Sequence[bytes], ids: Sequence[int]) -> Trie:
@@ -82,9 +101,22 @@ def trie_of_lengths(data: NDArray[np.uint8], lengths: NDArray[np.int64], ids: ND
         token=np.full(nodes, NO_TOKEN, dtype=np.int32),
         token_begin=np.zeros(nodes + 1, dtype=np.int32),
         token_ids=ids[order],
+        parent=np.zeros(nodes, dtype=np.int32),
+        child_begin=np.zeros(nodes + 1, dtype=np.int32),
+        child_bytes=np.zeros(nodes - 1, dtype=np.uint8),
+        child_nodes=np.zeros(nodes - 1, dtype=np.int32),
+        kinds=np.zeros(nodes, dtype=np.int64),
+        begun=np.zeros(nodes, dtype=np.int32),
+        whole=np.zeros(nodes, dtype=np.uint8),
+        nodes_of_byte=np.zeros(nodes - 1, dtype=np.int32),
+        byte_begin=np.zeros(257, dtype=np.int32),
     )
     open_nodes = np.zeros(int(lengths.max(initial=0)) + 1, dtype=np.int32)
     lay_out_nodes(trie, data, starts, lengths, shared, open_nodes)
+    read_characters(trie.byte, trie.parent, byte_kinds(), trie.kinds, trie.begun, trie.whole)
+    list_children(trie)
+    trie.nodes_of_byte[:] = 1 + np.argsort(trie.byte[1:], kind="stable")
+    np.cumsum(np.bincount(trie.byte[1:], minlength=256), out=trie.byte_begin[1:])
     for array in trie:
         array.flags.writeable = False
     return trie
@@ -178,8 +210,31 @@ def lay_out_nodes(
             open_nodes[depth] = node
             trie.byte[node] = data[starts[i] + depth - 1]
             trie.depth[node] = depth
+            trie.parent[node] = open_nodes[depth - 1]
             trie.token_begin[node] = i
         # Equal tokens follow one another by id, so the first one at a node is the lowest.
         if trie.token[open_nodes[deepest]] == NO_TOKEN:
             trie.token[open_nodes[deepest]] = trie.token_ids[i]
     trie.token_begin[len(trie.byte)] = len(shared)
+
+
+@entry
+def list_children(trie: Trie) -> None:
+    """Fill `child_begin`, `child_bytes` and `child_nodes` from the parents (counting sort)."""
+    begin = trie.child_begin
+    nodes = len(trie.byte)
+    for node in range(1, nodes):
+        begin[trie.parent[node]] += 1
+    total = 0
+    for node in range(nodes):
+        count = begin[node]
+        begin[node] = total
+        total += count
+    for node in range(1, nodes):
+        at = begin[trie.parent[node]]
+        trie.child_bytes[at] = trie.byte[node]
+        trie.child_nodes[at] = node
+        begin[trie.parent[node]] = at + 1
+    for node in range(nodes, 0, -1):
+        begin[node] = begin[node - 1]  # each start has become the next one
+    begin[0] = 0

@@ -31,6 +31,7 @@ FACTORIES: dict[str, Factory] = {
     "reference": ReferenceMatcher,
     "fast": _fast(0),
     **{f"without {name}": _fast(bit) for name, bit in SWITCHES.items()},
+    "small limits": _fast(tables.SMALL_LIMITS),
     "plain": _fast(sum(SWITCHES.values())),
 }
 

@@ -29,6 +29,7 @@ from infernix.gbnf.grammar import (
     repeat,
     sequence,
 )
+from infernix.gbnf.regex import regex_grammar
 from infernix.matcher.reference import ReferenceMatcher
 from infernix.matcher.vocabulary import Vocabulary
 
@@ -139,3 +140,20 @@ def test_regression(make: Factory, name: str) -> None:
         reference.accept_token(token_id)
         matcher.accept_token(token_id)
         assert state(matcher, vocabulary.size) == state(reference, vocabulary.size)
+
+
+@pytest.mark.parametrize("pattern", [r".*\d€", r"(z*q*)*[^qz]", r"([a-pr-z0-9A-Z_]|q+[a-pr-z0-9A-Z_])*€"])
+def test_texts_that_could_be_pivots_of_each_other(pattern: str) -> None:
+    """Looking for the pivot of a shape once led back to that shape, until the stack was used up."""
+    texts = ["bbab", "z", "zq", "qz", "5", "5€"]
+    vocabulary = Vocabulary([*(text.encode() for text in texts), b""], eos_ids=[6])
+    grammar = regex_grammar(pattern)
+    reference = ReferenceMatcher(grammar, vocabulary)
+    matchers = {name: make(grammar, vocabulary) for name, make in FAST.items()}
+    for token in (0, 1, 3, 2, 4, 5):
+        legal = reference.allowed_token_ids()
+        for name, matcher in matchers.items():
+            assert state(matcher, vocabulary.size)[0] == legal, name
+        if token in legal:
+            for matcher in (reference, *matchers.values()):
+                matcher.accept_token(token)

@@ -61,6 +61,24 @@ def test_byte_order_is_a_stable_sort(tokens: list[bytes]) -> None:
     assert order.tolist() == sorted(range(len(tokens)), key=tokens.__getitem__)
 
 
+@given(TOKENS)
+def test_the_other_views_of_the_tree(tokens: list[bytes]) -> None:
+    """Parents, children and nodes by byte, from the strings that the nodes stand for."""
+    trie = build_trie(tokens, range(len(tokens)))
+    prefixes = sorted({token[:n] for token in tokens for n in range(len(token) + 1)} | {b""})
+    number = {prefix: node for node, prefix in enumerate(prefixes)}
+    assert trie.parent.tolist() == [number[prefix[:-1]] for prefix in prefixes]
+    for prefix, node in number.items():
+        below = [p for p in prefixes if p[: len(prefix)] == prefix and p != prefix]
+        children = [p for p in below if len(p) == len(prefix) + 1]
+        places = slice(trie.child_begin[node], trie.child_begin[node + 1])
+        assert trie.child_nodes[places].tolist() == [number[p] for p in children]
+        assert bytes(trie.child_bytes[places]) == b"".join(p[-1:] for p in children)
+    for byte in range(256):
+        places = slice(trie.byte_begin[byte], trie.byte_begin[byte + 1])
+        assert trie.nodes_of_byte[places].tolist() == [n for p, n in number.items() if p[-1:] == bytes([byte])]
+
+
 def test_nothing_but_a_root() -> None:
     trie = build_trie([], [])
     assert (len(trie.byte), trie.subtree_end.tolist(), trie.token_begin.tolist()) == (1, [1], [0, 0])
@@ -76,6 +94,15 @@ def test_arrays_have_their_stated_types_and_cannot_be_written() -> None:
         "token": "int32",
         "token_begin": "int32",
         "token_ids": "int32",
+        "parent": "int32",
+        "child_begin": "int32",
+        "child_bytes": "uint8",
+        "child_nodes": "int32",
+        "kinds": "int64",
+        "begun": "int32",
+        "whole": "uint8",
+        "nodes_of_byte": "int32",
+        "byte_begin": "int32",
     }
     for array in trie:
         with pytest.raises(ValueError, match="read-only"):

@@ -1,0 +1,98 @@
+"""Kinds of characters: what a text usually takes, or does not take, together.
+
+A walk may take a whole subtree of the trie at once if it is made of characters that all lead from a set
+back to itself (`matcher.scan`). Which characters there are below a node is kept as a set of *kinds*, one
+bit each. The bytes below a node are read as UTF-8, as if the node were not inside a character; where that is not
+so, or where they are no UTF-8, there is the kind BROKEN, which no set takes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .jit import entry, int64, kernel
+
+__all__ = ["BROKEN", "byte_kinds", "first_tail", "read_characters"]
+
+BROKEN = 62
+"""The kind of what is no character."""
+TAIL = 0x80
+"""Continuation bytes are 0x80 to 0xBF."""
+NO_UTF8 = 255
+"""The kind of bytes that begin no character."""
+
+
+def byte_kinds() -> NDArray[np.uint8]:
+    """The kind of the characters that begin with each byte, NO_UTF8 if there are none.
+
+    Every punctuation mark and white space character is a kind of its own; the halves of the alphabet are
+    apart because of hexadecimal digits. Other characters are divided so that the white space among them is
+    in small kinds.
+    """
+    groups = [*map(bytes, ([9], [10], [13], range(0x30, 0x3A))), b"ABCDEF", b"GHIJKLMNOPQRSTUVWXYZ"]
+    groups += [b"abcdef", b"ghijklmnopqrstuvwxyz"]
+    groups += [bytes([c]) for c in range(0x20, 0x7F) if not chr(c).isalnum()]
+    groups += [b"\xc2", bytes(range(0xC3, 0xE0)), b"\xe0", b"\xe1", b"\xe2", b"\xe3"]
+    groups += [bytes(range(0xE4, 0xEF)), b"\xef", bytes(range(0xF0, 0xF5))]
+    kinds = np.full(256, NO_UTF8, dtype=np.uint8)
+    kinds[:0x80] = 0  # the other controls
+    for kind, group in enumerate(groups, start=1):
+        kinds[list(group)] = kind
+    return kinds
+
+
+@kernel
+def first_tail(lead: int) -> tuple[int, int, int]:
+    """The lowest and the highest second byte after the first byte of a character, and how many bytes follow it."""
+    if lead < 0x80:
+        return 0, 0, 0
+    if lead < 0xE0:
+        return 0x80, 0xBF, 1
+    if lead < 0xF0:
+        return (0xA0 if lead == 0xE0 else 0x80), (0x9F if lead == 0xED else 0xBF), 2
+    return (0x90 if lead == 0xF0 else 0x80), (0x8F if lead == 0xF4 else 0xBF), 3
+
+
+@entry
+def read_characters(
+    byte: NDArray[np.uint8],
+    parent: NDArray[np.int32],
+    kind_of: NDArray[np.uint8],
+    kinds: NDArray[np.int64],
+    begun: NDArray[np.int32],
+    whole: NDArray[np.uint8],
+) -> None:
+    """Fill the trie's `kinds`, `begun` and `whole` from the bytes and parents of its nodes."""
+    nodes = len(byte)
+    missing = np.zeros(nodes, dtype=np.int32)  # bytes that the character at a node still wants
+    low = np.zeros(nodes, dtype=np.int32)  # what the next of them may be
+    high = np.zeros(nodes, dtype=np.int32)
+    kind = np.zeros(nodes, dtype=np.int32)  # what the byte adds to the kinds of the nodes above; -1: nothing
+    whole[0] = 1
+    for node in range(1, nodes):
+        above = parent[node]
+        value = int64(byte[node])
+        begun[node] = begun[above]
+        if missing[above] > 0 and low[above] <= value <= high[above]:
+            missing[node] = missing[above] - 1
+            low[node] = 0x80
+            high[node] = 0xBF
+            kind[node] = -1
+        else:
+            begun[node] += 1
+            known = kind_of[value]
+            if missing[above] > 0 or known == NO_UTF8:
+                kind[node] = BROKEN
+            else:
+                kind[node] = known
+            if known != NO_UTF8:
+                low[node], high[node], missing[node] = first_tail(int64(value))
+        whole[node] = 1 if missing[node] == 0 else 0
+    for node in range(nodes - 1, 0, -1):
+        kinds[parent[node]] |= kinds[node]
+        if kind[node] >= 0:
+            kinds[parent[node]] |= np.int64(1) << np.int64(kind[node])
+    for node in range(nodes):
+        if missing[node] > 0:
+            kinds[node] |= np.int64(1) << np.int64(BROKEN)

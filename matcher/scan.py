@@ -1,0 +1,262 @@
+"""The walk: depth first through the trie from an abstract set.
+
+The set of each depth is on a stack. A subtree is skipped where the set is dead, and where a pivot has the same
+set (`matcher.shape`). It is taken as a whole where all its characters lead from the set back to itself. With
+symbolic counts they lead to its *shift* instead, the set with one unit more: what holds for a set then holds
+for its shifts, since bounds play no part (`matcher.loops`).
+
+What is found goes into two lists of ranges, since neighbours usually share their fate:
+
+    found   (first, end, need, rising)                tokens `trie_ids[first:end]`
+    exits   (first, end, hole, counted, units, mode)  trie nodes [first, end), those with children
+
+`rising`: each character that a token begins adds one to its need. The modes of exits: ALONE, one node;
+LEVEL, all nodes that are not inside a character; RISING, the same, and each character adds one to the units.
+"""
+
+from __future__ import annotations
+
+from .branch import limit
+from .earley import expand, scan_item, settle, step
+from .jit import int64, kernel
+from .loops import ALONE, LEVEL, RISING, stays
+from .moves import known_move
+from .tables import (
+    DEAD,
+    DEAD_ROW,
+    EXIT,
+    FULL,
+    HAS_EXIT,
+    SYMBOLIC,
+    UNKNOWN,
+    arena,
+    child_bytes,
+    child_nodes,
+    cleared,
+    exits,
+    found,
+    items,
+    narrow,
+    sets,
+    shapes,
+    stack,
+    token_begun,
+    trie_begun,
+    trie_children,
+    trie_end,
+    trie_kinds,
+    trie_tokens,
+)
+from .worklist import STEP, Heap, begin
+
+WHOLE_SUBTREE = 4
+"""Subtrees of fewer nodes are walked without asking whether that is needed."""
+NO_PIVOT = 256
+"""Not a byte: the mask is not derived from another one."""
+NO_CHILD = -3
+"""Not a place in a list, and not one of the statuses of a kernel."""
+NODE, NEXT, HERE, OTHER = 0, 1, 2, 3
+"""Columns of `stack`."""
+
+
+@kernel
+def scan_trie(h: Heap, shape: int, image: int, other: int) -> tuple[int, int, int]:
+    """Walk the trie depth first from a set; fill `found`, `exits` and `cleared`.
+
+    `other` is the set after the shape's pivot, or DEAD. A second set is then kept for each depth, and
+    subtrees where both agree are left to it; where they differ, its tokens are cleared. Returns how
+    many entries each list has, or three times FULL.
+    """
+    at = stack(h)
+    first_token = trie_tokens(h)
+    n_found = int64(0)
+    n_exits = int64(0)
+    n_cleared = 0
+    level = 0
+    if enter(h, 0, 0, image, other) == FULL:
+        return FULL, FULL, FULL
+    while level >= 0:
+        before = int64(at[level, HERE])
+        other = int64(at[level, OTHER])
+        child = next_child(h, level)
+        if child == NO_CHILD:
+            level -= 1
+            continue
+        byte = child_bytes(h)[child]
+        node = int64(child_nodes(h)[child])
+        end = int64(trie_end(h)[node])
+        after = int64(DEAD)
+        if before != DEAD:
+            after = known_move(h, before, byte)
+            if after == UNKNOWN:
+                after = step(h, before, byte)
+            if level == 0 and after != DEAD:
+                after = first_step(h, shape, image, byte)
+        if other != DEAD:
+            other = step(h, other, byte)
+        if after == FULL or other == FULL:
+            return FULL, FULL, FULL
+        if after == other:
+            continue
+        if after == DEAD or (other != DEAD and sets(h)[other]["flags"] & HAS_EXIT):
+            # What the pivot says about this subtree does not hold here.
+            if n_cleared >= len(cleared(h)):
+                return FULL, FULL, FULL
+            cleared(h)[n_cleared, 0] = first_token[node]
+            cleared(h)[n_cleared, 1] = first_token[end]
+            n_cleared += 1
+            other = int64(DEAD)
+        if after == DEAD:
+            continue
+        mode = int64(ALONE)
+        if other == DEAD and end > node + limit(h, WHOLE_SUBTREE):
+            mode = stays(h, after, trie_kinds(h)[node])
+            if mode == FULL:
+                return FULL, FULL, FULL
+        following = node + 1 if mode == ALONE else end
+        record = sets(h)[after]
+        before_it = trie_begun(h)[node] if mode == RISING else 0
+        n_found = add_found(
+            h, n_found, first_token[node], first_token[following], record["need"] - before_it, mode == RISING
+        )
+        if record["flags"] & HAS_EXIT and end > node + 1:
+            n_exits = add_exits(h, node, following, after, before_it, mode, n_exits)
+        if n_found == FULL or n_exits == FULL:
+            return FULL, FULL, FULL
+        if following < end:
+            level += 1
+            if enter(h, level, node, after, other) == FULL:
+                return FULL, FULL, FULL
+    return n_found, n_exits, n_cleared
+
+
+@kernel
+def enter(h: Heap, level: int, node: int, number: int, other: int) -> int:
+    """Begin with the children of a node at a level of the stack. Returns 0 or FULL.
+
+    The next child is a place in the trie's list of children. But if few bytes can follow, they are looked up
+    there instead: place p of the set's narrow moves is then noted as -1 - p.
+    """
+    if expand(h, number) == FULL:
+        return FULL
+    at = stack(h)
+    at[level, NODE] = node
+    at[level, HERE] = number
+    at[level, OTHER] = other
+    at[level, NEXT] = trie_children(h)[node]
+    if other == DEAD and sets(h)[number]["row"] == DEAD_ROW:
+        at[level, NEXT] = -1
+    return 0
+
+
+@kernel
+def next_child(h: Heap, level: int) -> int:
+    """The place of the next child to visit in the trie's list of children, or NO_CHILD."""
+    at = stack(h)[level]
+    child = int64(at[NEXT])
+    first = int64(trie_children(h)[at[NODE]])
+    end = int64(trie_children(h)[at[NODE] + 1])
+    if child >= 0:
+        at[NEXT] = child + 1
+        return child if child < end else int64(NO_CHILD)
+    number = at[HERE]
+    place = -1 - child
+    while place < sets(h)[number]["narrow"]:
+        found_at = find_byte(h, first, end, narrow(h)[number, place])
+        place += 1
+        if found_at != NO_CHILD:
+            at[NEXT] = -1 - place
+            return found_at
+    return NO_CHILD
+
+
+@kernel
+def find_byte(h: Heap, first: int, end: int, byte: int) -> int:
+    """The place of a byte among the children [first, end) of a node, or NO_CHILD (binary search)."""
+    bytes_of = child_bytes(h)
+    while first < end:
+        middle = (first + end) // 2
+        if bytes_of[middle] == byte:
+            return int64(middle)
+        if bytes_of[middle] < byte:
+            first = middle + 1
+        else:
+            end = middle
+    return NO_CHILD
+
+
+@kernel
+def first_step(h: Heap, shape: int, image: int, byte: int) -> int:
+    """The set after the first byte, without the rules whose own shapes complete this one. FULL without room."""
+    record = shapes(h)[shape]
+    if record["call_size"] == 0 or known_move(h, image, byte) == DEAD:
+        return step(h, image, byte)
+    begin(h, STEP)
+    source = sets(h)[image]
+    for i in range(source["closure_first"], source["closure_first"] + source["closure_size"]):
+        item = items(h)[i]
+        if item["origin"] == image and is_listed(h, item["goal"], record["call_first"], record["call_size"]):
+            continue
+        scan_item(h, byte, item["state"], item["goal"], item["origin"], item["count"])
+    return settle(h)
+
+
+@kernel
+def is_listed(h: Heap, rule: int, first: int, size: int) -> bool:
+    """Whether a rule is among the `size` words of the arena from `first`."""
+    for i in range(first, first + size):
+        if arena(h)[i] == rule:
+            return True
+    return False
+
+
+# ── Ranges ──────────────────────────────────────────────────────────────────────────────
+
+
+@kernel
+def add_found(h: Heap, size: int, first: int, end: int, need: int, rising: bool) -> int:
+    """Add tokens in trie order to `found`. Returns how many entries it has now, or FULL."""
+    if first == end:
+        return size
+    hits = found(h)
+    if size > 0 and hits[size - 1, 1] == first and hits[size - 1, 2] == need and hits[size - 1, 3] == rising:
+        hits[size - 1, 1] = end
+        return size
+    if size >= len(hits):
+        return FULL
+    hits[size, 0] = first
+    hits[size, 1] = end
+    hits[size, 2] = need
+    hits[size, 3] = rising
+    return size + 1
+
+
+@kernel
+def need_of(h: Heap, place: int, token: int) -> int:
+    """The need of the token at a place of `trie_ids`, which is in an entry of `found`."""
+    entry_ = found(h)[place]
+    return int64(entry_[2] + token_begun(h)[token]) if entry_[3] else int64(entry_[2])
+
+
+@kernel
+def add_exits(h: Heap, first: int, end: int, number: int, less: int, mode: int, size: int) -> int:
+    """Add the exit items of a set, reached at trie nodes [first, end), to `exits`. How many there are now, or FULL.
+
+    `less` is taken off the units, which rise from there on with the characters begun.
+    """
+    out = exits(h)
+    record = sets(h)[number]
+    for i in range(record["first"], record["first"] + record["size"]):
+        item = items(h)[i]
+        if item["state"] == EXIT:
+            if size >= len(out):
+                return FULL
+            counted = item["count"] >= SYMBOLIC
+            out[size, 0] = first
+            out[size, 1] = end
+            out[size, 2] = -1 - item["origin"]
+            out[size, 3] = counted
+            out[size, 4] = item["count"] - SYMBOLIC - less if counted else 0
+            out[size, 5] = LEVEL if mode == RISING and not counted else mode
+            size += 1
+    return size

@@ -1,0 +1,72 @@
+"""Characters below a trie's nodes, judged by Python's own UTF-8 decoder."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infernix.matcher.characters import BROKEN, byte_kinds, first_tail
+from infernix.matcher.trie import build_trie
+
+TEXT = st.text(alphabet='aZ0 -"é\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff', max_size=6)
+ODD = st.sampled_from((b"", b"\x80", b"\xff", b"\xc3", b"\xe0\x80", b"\xed\xa0\x80", b"\xf0\x90", b"\xf4\x90"))
+TOKENS = st.lists(
+    st.tuples(TEXT, ODD, TEXT).map(lambda parts: parts[0].encode() + parts[1] + parts[2].encode()), max_size=8
+)
+
+
+def is_start_of_text(data: bytes) -> bool:
+    """Whether bytes are UTF-8, except that the last character may be incomplete."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return error.reason == "unexpected end of data"
+    return True
+
+
+def is_text(data: bytes) -> bool:
+    """Whether bytes are UTF-8."""
+    return data.decode(errors="ignore").encode() == data
+
+
+@given(TOKENS)
+def test_what_the_trie_says_of_characters(tokens: list[bytes]) -> None:
+    trie = build_trie(tokens, range(len(tokens)))
+    prefixes = sorted({token[:n] for token in tokens for n in range(len(token) + 1)} | {b""})
+    kinds = byte_kinds()
+    for node, prefix in enumerate(prefixes):
+        if not is_start_of_text(prefix):
+            continue
+        assert bool(trie.whole[node]) == is_text(prefix)
+        begun = prefix.decode(errors="replace")
+        assert trie.begun[node] == len(begun)
+        below = [p[len(prefix) :] for p in prefixes if p.startswith(prefix)]
+        broken = not is_text(prefix) or not all(map(is_start_of_text, below))
+        assert bool(int(trie.kinds[node]) >> BROKEN & 1) == broken
+        if not broken:
+            firsts = {c.encode()[0] for text in below for c in text.decode(errors="ignore")}
+            firsts |= {text[len(text.decode(errors="ignore").encode())] for text in below if not is_text(text)}
+            assert int(trie.kinds[node]) == sum({1 << int(kinds[first]) for first in firsts})
+
+
+def test_the_kinds_part_the_first_bytes() -> None:
+    kinds = byte_kinds()
+    assert kinds[kinds != 255].max() < BROKEN < 63  # a bit each, of a signed 64-bit number
+    assert len(set(kinds[list(b' _-.:/@,"\\')])) == 10
+    assert len({int(kinds[c]) for c in b"ghijklmnopqrstuvwxyz"}) == 1
+    firsts = {chr(c).encode()[0] for c in range(0x110000) if not 0xD800 <= c < 0xE000}
+    assert {byte for byte in range(256) if kinds[byte] != 255} == firsts
+
+
+def test_second_bytes() -> None:
+    """By trying all: what Python encodes."""
+    seconds: dict[int, set[int]] = {}
+    lengths: dict[int, int] = {}
+    for code in range(0x80, 0x110000):
+        if not 0xD800 <= code < 0xE000:
+            data = chr(code).encode()
+            seconds.setdefault(data[0], set()).add(data[1])
+            lengths[data[0]] = len(data) - 1
+    for lead, found in seconds.items():
+        assert first_tail(lead) == (min(found), max(found), lengths[lead])
+        assert found == set(range(min(found), max(found) + 1))
