@@ -50,8 +50,10 @@ from .grammar import (
 from .regex_classes import DOT, read_class, read_escape
 from .simplify import simplify
 
-__all__ = ["ANY_TEXT", "MAX_COUNT", "MAX_DEPTH", "parse_regex", "parse_search", "regex_grammar"]
+__all__ = ["ANY_TEXT", "MAX_COUNT", "MAX_DEPTH", "MAX_LENGTH", "parse_regex", "parse_search", "regex_grammar"]
 
+MAX_LENGTH = 2**18
+"""The longest pattern, in characters."""
 MAX_DEPTH = 1000
 """Groups nest at most this deep."""
 MAX_COUNT = 2**31 - 1
@@ -149,6 +151,8 @@ class _Reader:
 
     def read(self) -> dict[Sides, Expression]:
         """Read the whole pattern into the table of its top-level alternatives."""
+        if len(self.pattern) > MAX_LENGTH:
+            raise self._error(f"patterns have at most {MAX_LENGTH} characters", MAX_LENGTH)
         index = 0
         while index < len(self.pattern):
             index = self._step(index)

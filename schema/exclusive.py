@@ -36,6 +36,7 @@ class Prover:
     def __init__(self, host: Host) -> None:
         self.host = host
         self._known: dict[tuple[Node, Node], bool] = {}
+        self._stand_ins: dict[Values, frozenset[Any]] = {}
         self._depth = 0
 
     def forget(self) -> None:
@@ -51,7 +52,7 @@ class Prover:
         """Whether no value belongs to both nodes."""
         if first is second or self._depth >= MAX_PROOF_DEPTH:
             return first is second and self.host.terms(first) == []
-        key = (first, second)
+        key = (first, second) if id(first) < id(second) else (second, first)
         if key not in self._known:
             self._known[key] = False
             self._depth += 1
@@ -61,6 +62,8 @@ class Prover:
 
     def _disjoint(self, one: Any, other: Any) -> bool:
         if isinstance(one, Values):
+            if isinstance(other, Values):
+                return self._identities(one).isdisjoint(self._identities(other))
             return not any(self._holds(other, value) for value in one.constants)
         if isinstance(other, Values):
             return not any(self._holds(one, value) for value in other.constants)
@@ -81,7 +84,7 @@ class Prover:
         if isinstance(term, Anything):
             return True
         if isinstance(term, Values):
-            return any(identity(value) == identity(item) for item in term.constants)
+            return identity(value) in self._identities(term)
         kind = type_of(value)
         if isinstance(term, NumberSet):
             return kind == NUMBER and term.contains(value)
@@ -90,6 +93,13 @@ class Prover:
         if isinstance(term, ArrayTerm):
             return kind == ARRAY and self._array_holds(term, value)
         return kind == OBJECT and self._object_holds(term, value)
+
+    def _identities(self, values: Values) -> frozenset[Any]:
+        """The stand-ins of constants, made once."""
+        found = self._stand_ins.get(values)
+        if found is None:
+            found = self._stand_ins[values] = frozenset(map(identity, values.constants))
+        return found
 
     def _node_holds(self, node: Node, value: Any) -> bool:
         return any(self._holds(term, value) for term in self.host.terms(node))

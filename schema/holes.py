@@ -77,13 +77,12 @@ def _bar_container(host: Host, state: Conjunction, value: Any, member: int) -> N
 
 def _punctured(numbers: NumberSet, holes: list[Any]) -> list[Term]:
     """The set without single numbers, as the ranges between them."""
-    ranges: list[NumberSet | None] = [numbers]
-    for hole in holes:
-        below, above = NumberSet(high=hole, high_open=True), NumberSet(low=hole, low_open=True)
-        ranges = [
-            part
-            for item in ranges
-            if item is not None
-            for part in ((item.meet(below), item.meet(above)) if item.contains(hole) else (item,))
-        ]
-    return [item for item in ranges if item is not None]
+    ranges: list[Term] = []
+    rest: NumberSet | None = numbers
+    for hole in sorted(filter(numbers.contains, holes)):
+        if rest is None:
+            break
+        below = rest.meet(NumberSet(high=hole, high_open=True))
+        ranges += [below] if below is not None else []
+        rest = rest.meet(NumberSet(low=hole, low_open=True))
+    return ranges if rest is None else [*ranges, rest]

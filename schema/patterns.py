@@ -22,6 +22,8 @@ __all__ = ["UNFOLDING", "format_dfa", "format_nfa", "matches", "pattern_dfa", "p
 
 CACHED_PATTERNS = 1024
 CACHED_AUTOMATA = 256
+SHOWN = 100
+"""So many characters of a pattern are shown in a message."""
 
 UNFOLDING = Lock()
 """Held while a `LazyNfa` from here is used: they unfold as they are used, by one thread at a time."""
@@ -33,9 +35,14 @@ def search_expression(pattern: str) -> Expression:
     try:
         return parse_search(pattern)
     except RegexSyntaxError as error:
-        raise InvalidSchema(f"the pattern {pattern!r} is broken {error}") from error
+        raise InvalidSchema(f"the pattern {_shown(pattern)} is broken {error}") from error
     except RegexError as error:
-        raise UnsupportedSchema(f"the pattern {pattern!r} cannot be enforced, {error}") from error
+        raise UnsupportedSchema(f"the pattern {_shown(pattern)} cannot be enforced, {error}") from error
+
+
+def _shown(pattern: str) -> str:
+    """A pattern in a message, its end left out if it is long."""
+    return repr(pattern if len(pattern) <= SHOWN else pattern[:SHOWN] + "...")
 
 
 @lru_cache(CACHED_AUTOMATA)

@@ -55,6 +55,8 @@ __all__ = ["Reduction", "reduce_schema"]
 
 MAX_TRACKED_BRANCHES = 6
 """At most this many `anyOf` branches beside `unevaluatedProperties` or `unevaluatedItems`."""
+MAX_POINTER_CHARACTERS = 1 << 27
+"""The pointers of all schemas of a document together: they grow with the square of its depth."""
 MAX_ALTERNATIVES = 512
 """At most this many terms from the choices of one node; complements of large objects are what exceeds it."""
 
@@ -87,6 +89,7 @@ class Reduction:
         self.nodes: dict[frozenset[int], Node] = {}
         self._work: list[Node] = []
         self._evaluation: bool | None = None
+        self._pointer_room = MAX_POINTER_CHARACTERS
         self.prover = Prover(self)
 
     # Members
@@ -99,6 +102,9 @@ class Reduction:
             return NEVER
         number = self._by_identity.get(id(schema))
         if number is None:
+            self._pointer_room -= len(pointer)
+            if self._pointer_room < 0:
+                raise UnsupportedSchema("the schema nests too deeply")
             number = self._by_identity[id(schema)] = len(self._sites)
             self._sites.append(_Site(schema, pointer))
         return number
@@ -138,7 +144,7 @@ class Reduction:
         known = self._plain.get(member)
         if known is not None:
             return known
-        passed = [member]
+        passed = {member}
         while member not in (ALWAYS, NEVER):
             facts = self.facts(member)
             if _says_more(facts) or len(facts.members) > 1:
@@ -149,7 +155,7 @@ class Reduction:
             if following in passed:  # a cycle: the flattening reports it
                 break
             member = following
-            passed.append(member)
+            passed.add(member)
         for item in passed:
             self._plain[item] = member
         return member
@@ -256,13 +262,13 @@ class Reduction:
     def _exactly_one(self, state: Conjunction, choice: Choice, owner: int, place: Place) -> list[Term]:
         """The branches of a `oneOf`; those not proved exclusive exclude the others explicitly."""
         branches = [self._with(state, choice, alternative, owner, place) for alternative in choice.alternatives]
+        rivals_of: list[list[int]] = [[] for _ in branches]
+        for index, other in combinations(range(len(branches)), 2):
+            if not self.prover.disjoint_terms(branches[index], branches[other]):
+                rivals_of[index].append(other)
+                rivals_of[other].append(index)
         result: list[Term] = []
-        for index, terms in enumerate(branches):
-            rivals = [
-                other
-                for other, rival in enumerate(branches)
-                if other != index and not self.prover.disjoint_terms(terms, rival)
-            ]
+        for index, (terms, rivals) in enumerate(zip(branches, rivals_of, strict=True)):
             if rivals and terms:
                 without = tuple(~member for other in rivals for member in choice.alternatives[other])
                 try:
