@@ -6,7 +6,7 @@ schema      every keyword, and facts about how they meet, such as `type+anyOf`
 choice      empty, prefix, quoted, wide
 vocabulary  vocabulary:not-prefix-closed, vocabulary:equal-tokens, ...
 steps       step:rollback, step:draft, ...
-tokens      of a difference: token:eos, token:special, token:no-utf8, token:text
+tokens      of a difference: token:eos, token:special, token:surrogate, token:no-utf8, token:text
 texts       text:escape, text:control, text:repeated-key, ...
 """
 
@@ -66,6 +66,8 @@ REGEX_FEATURES = {
     "wide": r"[^\x00-\x7f]",
 }
 _REGEX_FEATURES = {name: re.compile(pattern) for name, pattern in REGEX_FEATURES.items()}
+SURROGATE = re.compile(rb"\xed(?:[\xa0-\xbf]|\Z)")
+"""The encoding of a surrogate, or its beginning (which may also begin U+D000 to U+D7FF)."""
 LONGEST_TAIL = 3
 """Bytes of a character after its first."""
 ASSERTED_LENGTHS = {"minLength", "maxLength"}
@@ -96,6 +98,8 @@ def of_difference(difference: Difference, spec: VocabularySpec) -> frozenset[str
 def _kind_of_token(vocabulary: Vocabulary, token: int) -> str:
     match vocabulary.kind(token):
         case TokenKind.ORDINARY:
+            if SURROGATE.search(vocabulary.token_bytes(token)):
+                return "token:surrogate"
             return "token:text" if may_be_cut_out(vocabulary.token_bytes(token)) else "token:no-utf8"
         case TokenKind.EOS:
             return "token:eos"

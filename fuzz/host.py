@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from .case import Case, Step
 from .engines import ENGINES, Capabilities, Engine, make_engine
-from .hosted import Answer, Died, NotStarted, Ready, Told, serve
+from .hosted import Answer, Died, NotStarted, Ready, Told, resident_megabytes, serve
 from .trace import Trace, trace_case
 from .walks import lead
 
@@ -31,7 +31,7 @@ SLOW_SECONDS = 3.0
 """What a slow engine may take: the others can work through a hundred cases in that time."""
 WALL_FACTOR = 10.0
 """How much longer than its share of processor time a case may take on a busy machine."""
-POLL_SECONDS = 0.5
+POLL_SECONDS = 0.2
 SHUTDOWN_SECONDS = 2.0
 MEMORY = {"MALLOC_MMAP_THRESHOLD_": "131072", "NUMPY_MADVISE_HUGEPAGE": "0"}
 """Each vocabulary has large arrays of zeros, of which a small case touches little. Fresh pages cost nothing
@@ -162,9 +162,6 @@ class Host:
         self.seconds += answer.seconds
         if isinstance(answer.value, BaseException):
             raise answer.value
-        if answer.megabytes > self.limits.megabytes:
-            self._end_child()
-            raise EngineFailed(self.name, "growth", f"more than {self.limits.megabytes} MB in one case")
         return answer.value
 
     def _send(self, order: tuple[Any, ...]) -> None:
@@ -175,12 +172,16 @@ class Host:
             raise EngineFailed(self.name, "crash", "its process is gone") from None
 
     def _receive(self) -> Any:
-        """The next message about the order; the limit is processor time, or a multiple of it on the clock."""
+        """The next message about the order. The limits are processor time, or a multiple of it on the clock,
+        and memory, which is looked at now and then: a compiler that goes wild must not take the machine along."""
         assert self.child is not None
+        most = resident_megabytes(self.child) + self.limits.megabytes
         limit = SLOW_SECONDS if self.capabilities.slow else self.limits.seconds
         began, spent = time.monotonic(), processor_seconds(self.child)
         while True:
             message = self._poll(POLL_SECONDS)
+            if resident_megabytes(self.child) > most:
+                self._fail("growth", f"more than {self.limits.megabytes} MB in one case")
             if isinstance(message, Died):
                 self.child = None
                 raise EngineFailed(self.name, "crash", str(message))
@@ -188,8 +189,11 @@ class Host:
                 return message
             used, waited = processor_seconds(self.child) - spent, time.monotonic() - began
             if used > limit or waited > self.limits.seconds * WALL_FACTOR:
-                self._end_child()
-                raise EngineFailed(self.name, "hang", f"no answer after {limit:.0f} s of processor time")
+                self._fail("hang", f"no answer after {limit:.0f} s of processor time")
+
+    def _fail(self, check: str, detail: str) -> None:
+        self._end_child()
+        raise EngineFailed(self.name, check, detail)
 
     def _poll(self, seconds: float) -> Any:
         try:

@@ -4,7 +4,7 @@ The parent imports the engine, compiles the kernels and loads the large vocabula
 forks a child for the work. A child that crashed, or was ended because it hung or grew, is followed
 by another one within milliseconds, just as fresh as the first.
 
-    messages of the child      Ready(pid)    Told(problem, step)    Answer(value, seconds, megabytes)
+    messages of the child      Ready(pid)    Told(problem, step)    Answer(value, seconds)
     messages of the parent     Died(code)    NotStarted(why)
 """
 
@@ -14,7 +14,6 @@ import ctypes
 import faulthandler
 import gc
 import os
-import resource
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -29,11 +28,9 @@ from .engines import Engine
 from .trace import trace_case
 from .walks import lead
 
-__all__ = ["Answer", "Died", "NotStarted", "Ready", "Told", "serve"]
+__all__ = ["Answer", "Died", "NotStarted", "Ready", "Told", "resident_megabytes", "serve"]
 
 PR_SET_PDEATHSIG = 1
-ADDRESS_SPACE = 6 << 30
-"""What a child may map beyond what its parent has: a compiler that goes wild must not take the machine along."""
 SMALL = VocabularySpec(tokens=(b"a", b"b", b""), eos_ids=(2,), size=3)
 WARM_UP = (Problem("gbnf", 'root ::= ("a" | "b" root){1,2}'), Problem("choice", '["a", "ab"]'))
 
@@ -74,11 +71,10 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of an order (an exception if the case itself is broken), and what it cost."""
+    """What came of an order (an exception if the case itself is broken), and the processor time it took."""
 
     value: Any
     seconds: float
-    megabytes: int
 
 
 def serve(name: str, make: Callable[[str], Engine], vocabularies: Sequence[str], pipe: Connection) -> None:
@@ -109,17 +105,14 @@ def work(engine: Engine, pipe: Connection) -> None:
     """The child: obey orders until there are no more. Never returns."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    with suppress(ValueError, OSError):
-        limit = mapped_bytes() + ADDRESS_SPACE
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     code = 1
     try:
         pipe.send(Ready(os.getpid()))
         while True:
             order = pipe.recv()
-            before, began = resident_megabytes(), time.process_time()
+            began = time.process_time()
             value = obey(engine, order, pipe)
-            pipe.send(Answer(value, time.process_time() - began, resident_megabytes() - before))
+            pipe.send(Answer(value, time.process_time() - began))
     except (EOFError, OSError):
         code = 0
     finally:
@@ -148,15 +141,10 @@ def silence() -> None:
     os.dup2(nowhere, 2)
 
 
-def mapped_bytes() -> int:
-    """The address space of this process."""
-    return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def resident_megabytes() -> int:
-    """Memory of this process now; its peak where that cannot be read."""
+def resident_megabytes(pid: int | str = "self") -> int:
+    """Memory of a process now; 0 where that cannot be read."""
     try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except (OSError, IndexError):
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        return 0
     return pages * os.sysconf("SC_PAGE_SIZE") // 1_000_000

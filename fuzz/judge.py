@@ -111,6 +111,23 @@ def _valid(source: str, text: str) -> bool | None:
     return validator(value)
 
 
+def _with_python_patterns(schema: Any) -> Any:
+    """The schema with its patterns as `re` would write them: its dollar also matches before a last line end."""
+    match schema:
+        case list():
+            return [_with_python_patterns(item) for item in schema]
+        case dict():
+            result = {key: _with_python_patterns(value) for key, value in schema.items()}
+            if isinstance(schema.get("pattern"), str):
+                result["pattern"] = python_pattern(schema["pattern"])
+            if isinstance(schema.get("patternProperties"), dict):
+                named = result["patternProperties"].items()
+                result["patternProperties"] = {python_pattern(name): value for name, value in named}
+            return result
+        case _:
+            return schema
+
+
 def _is_number(_checker: Any, value: Any) -> bool:
     return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
@@ -158,7 +175,7 @@ def _validator(source: str) -> Callable[[Any], bool | None] | None:
     import jsonschema
 
     try:
-        schema = json.loads(source, parse_float=Decimal)
+        schema = _with_python_patterns(json.loads(source, parse_float=Decimal))
         if isinstance(schema, dict):
             jsonschema.Draft202012Validator.check_schema(json.loads(source))
     except (ValueError, jsonschema.SchemaError):

@@ -145,11 +145,12 @@ def _smaller_grammars(grammar: Grammar) -> Iterator[Grammar]:
         if rule.name != grammar.root:
             for stand_in in (ir.EMPTY, Literal("a"), rule.body):
                 if not _mentions(stand_in, rule.name):
-                    yield _tidy(_inlined(grammar, rule.name, stand_in))
+                    yield _inlined(grammar, rule.name, stand_in)
+    # Rules that nothing mentions are kept here: compilers fail on them too.
     for index, rule in enumerate(grammar.rules):
         for body in _expressions(rule.body):
             rules = (*grammar.rules[:index], replace(rule, body=body), *grammar.rules[index + 1 :])
-            yield _tidy(Grammar(rules, grammar.root))
+            yield Grammar(rules, grammar.root)
 
 
 def _mentions(expression: Expression, name: str) -> bool:

@@ -50,6 +50,8 @@ def test_regular_expressions(pattern: str, text: str, expected: bool) -> None:
         ("{}", '"\\ud83d\\ude00"', True),
         ("{}", '{"a": 1, "a": 2}', True),  # nobody declares it: as in any JSON grammar
         ('{"properties": {"a": {}}}', '{"a": 1, "a": 2}', False),
+        ('{"pattern": "b$"}', '"b\\n"', False),
+        ('{"patternProperties": {"^a.$": false}}', '{"a\\n": 1}', True),
         ('{"const": 1}', "1.0", True),
         ('{"enum": ["a"]}', '"\\u0061"', True),
     ],
