@@ -145,14 +145,18 @@ class _Negation:
             self.refuse(ARRAY, "the complement of uniqueItems is not expressible")
 
     def _objects(self, objects: ObjectSet) -> None:
+        asserted = {name for part in objects.parts for name, member in part.properties.items() if member != ALWAYS}
         for name in objects.required:
-            without = ObjectPart({name: NEVER}, (), ALWAYS)
-            self.add(Facts(OBJECT, objects=ObjectSet((without,))))
+            if name not in asserted:
+                without = ObjectPart({name: NEVER}, (), ALWAYS)
+                self.add(Facts(OBJECT, objects=ObjectSet((without,))))
         for part in objects.parts:
             for name, member in part.properties.items():
                 if member != ALWAYS:
                     wrong = ObjectPart({name: ~member}, (), ALWAYS)
-                    self.add(Facts(OBJECT, objects=ObjectSet((wrong,), (name,))))
+                    # A required property may also be missing: one way to fail instead of two.
+                    present = () if name in objects.required else (name,)
+                    self.add(Facts(OBJECT, objects=ObjectSet((wrong,), present)))
             for pattern, member in part.patterns:
                 if member != ALWAYS:
                     self._some(StringLanguage(patterns=(pattern,)), ~member)

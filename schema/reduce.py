@@ -57,6 +57,8 @@ MAX_TRACKED_BRANCHES = 6
 """At most this many `anyOf` branches beside `unevaluatedProperties` or `unevaluatedItems`."""
 MAX_POINTER_CHARACTERS = 1 << 27
 """The pointers of all schemas of a document together: they grow with the square of its depth."""
+MAX_TESTED_CONSTANTS = 64
+"""So many constants of a property are tested while choices are being made."""
 MAX_ALTERNATIVES = 512
 """At most this many terms from the choices of one node; complements of large objects are what exceeds it."""
 
@@ -242,7 +244,32 @@ class Reduction:
         """The terms of the conjunction and one alternative."""
         branch = state.copy()
         branch.choose(choice, alternative, owner, place)
+        if branch.choices and branch.types & OBJECT and self._is_contradicted(branch):
+            branch.types &= ~OBJECT
         return self._split(branch)
+
+    def _is_contradicted(self, state: Conjunction) -> bool:
+        """Whether some required property can only have constants that are excluded elsewhere.
+
+        The terms would say so too; but a chain of conditions on one property falls apart into
+        exponentially many alternatives if contradictions are not seen on the way.
+        """
+        objects = state.objects
+        if objects is None or len(objects.parts) < 2:
+            return False
+        for name in objects.required:
+            members = [part.properties[name] for part in objects.parts if name in part.properties]
+            if len(members) < 2:
+                continue
+            facts = [self.facts(self._simplify(member)) for member in members if member >= 0]
+            constants = next((item.values for item in facts if item.values is not None), None)
+            if constants is not None and len(constants) <= MAX_TESTED_CONSTANTS:
+                try:
+                    if not any(all(satisfies(self, member, value) for member in members) for value in constants):
+                        return True
+                except UnsupportedSchema:  # perhaps of a branch that is dropped later
+                    continue
+        return False
 
     def _alternatives(self, state: Conjunction, choice: Choice) -> Iterable[tuple[int, ...]]:
         """The alternatives; of an `anyOf` under an `unevaluated...` keyword every set of branches,
