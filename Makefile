@@ -12,7 +12,7 @@ PIP    := $(BIN)/python -m pip install --disable-pip-version-check --quiet -c co
 export OMP_NUM_THREADS ?= 1
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: help demo test test-slow test-nojit test-gpu bench bench-quick lint format clean
+.PHONY: help demo test test-slow test-nojit test-gpu fuzz bench bench-quick lint format clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -45,6 +45,9 @@ format: $(VENV)/.dev  ## rewrite the sources in the house style
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
+fuzz: $(VENV)/.fuzz  ## search for differences to other engines (two minutes)
+	$(BIN)/infernix fuzz run --minutes 2 --vocabulary synthetic --out build/fuzz --fresh
+
 bench: $(VENV)/.bench  ## the benchmark against other engines (about half an hour)
 	$(BIN)/python -m bench.masks
 
@@ -59,7 +62,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 # One stamp for each extra. Installing an extra keeps what other extras have brought.
-$(VENV)/.engine $(VENV)/.dev $(VENV)/.bench: $(VENV)/.%: pyproject.toml constraints.txt | $(VENV)/bin/python
+$(VENV)/.engine $(VENV)/.dev $(VENV)/.fuzz $(VENV)/.bench: $(VENV)/.%: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "installing infernix[$*] into $(VENV) (a few minutes the first time) ..."
 	@$(PIP) -e '.[$*]'
 	@touch $@

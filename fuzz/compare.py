@@ -4,7 +4,7 @@ mask, end       the views of two engines after the same steps: a bit, or whether
 accept          one engine took a token that the other rejected
 sight           masks along a fork or a draft
 verdict         a whole text accepted or rejected against the standard
-probe, rollback, fork, draft, spelling, error     an engine against itself (`trace.py`)
+probe, rollback, fork, draft, spelling, padding, error     an engine against itself (`trace.py`)
 crash, hang, growth                               its process (`host.py`)
 """
 

@@ -9,6 +9,7 @@ here an engine is only held against itself:
     fork        what happens to a copy does not show in the original
     draft       masks along a draft are those of accepting it, and leave no trace
     spelling    other tokens for the same bytes lead to the same view
+    padding     no bit is set that belongs to no token
     error       no exception but a refusal
 """
 
@@ -21,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from infernix.matcher.bitmask import allocate
+from infernix.matcher.bitmask import WORD_BITS, Words, allocate
 from infernix.matcher.vocabulary import TokenKind, Vocabulary
 
 from .case import Case, Problem, Step
@@ -84,6 +85,8 @@ class Run:
         self.vocabulary = vocabulary
         self.size = vocabulary.size
         self.row = allocate(1, vocabulary.size)[0]
+        self.spare = -vocabulary.size % WORD_BITS
+        """Bits of the last word that belong to no token."""
         self.trace = Trace()
         self.position = engine.start(compiled)
         self.tokens: list[int] = []
@@ -99,7 +102,14 @@ class Run:
         # Bits that an engine leaves alone must show.
         self.row[:] = 0xFFFFFFFF
         position.mask(self.row)
-        return View(self.row.tobytes(), may_end, False)
+        return View(self.words(self.row), may_end, False)
+
+    def words(self, row: Words) -> bytes:
+        """The words of a mask, without bits that belong to no token: those are complained about."""
+        if self.spare and int(row[-1]) >> (WORD_BITS - self.spare):
+            self._complain_once("padding", "extra")
+            row[-1] &= (1 << (WORD_BITS - self.spare)) - 1
+        return row.tobytes()
 
     def allows(self, token: int) -> bool:
         """Whether the current mask has the token."""
@@ -164,9 +174,9 @@ class Run:
     def _draft(self, index: int, drafts: tuple[int, ...]) -> None:
         if not self.engine.capabilities.rollback or self.position.ended():
             return
-        masks = tuple(row.tobytes() for row in self.engine.draft_masks(self.position, drafts, self.size))
+        masks = tuple(map(self.words, self.engine.draft_masks(self.position, drafts, self.size)))
         self.trace.sights[index] = masks
-        own = tuple(row.tobytes() for row in Engine.draft_masks(self.engine, self.position, drafts, self.size))
+        own = tuple(map(self.words, Engine.draft_masks(self.engine, self.position, drafts, self.size)))
         if masks != own:
             place = next((i for i, pair in enumerate(zip(masks, own)) if pair[0] != pair[1]), min(len(masks), len(own)))
             self._complain("draft", index, detail=f"position {place} of {len(own)}")
@@ -207,6 +217,10 @@ class Run:
             missing = ids_of(bytes(a & ~b & 255 for a, b in zip(before.mask, now.mask)), self.size)
             extra = ids_of(bytes(b & ~a & 255 for a, b in zip(before.mask, now.mask)), self.size)
             self._complain(check, index, "missing" if missing else "extra", missing or extra)
+
+    def _complain_once(self, check: str, direction: str) -> None:
+        if all(complaint.check != check for complaint in self.trace.complaints):
+            self._complain(check, len(self.trace.views) - 1, direction)
 
     def _complain(
         self, check: str, step: int, direction: str = "", tokens: Iterable[int] = (), detail: str = ""

@@ -1,0 +1,87 @@
+"""The known differences: well-formed, narrow, and each shown by its example."""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from infernix.fuzz.case import Case, Problem, VocabularySpec
+from infernix.fuzz.compare import Difference
+from infernix.fuzz.engines import make_engine
+from infernix.fuzz.files import read_finding
+from infernix.fuzz.host import Host, Local
+from infernix.fuzz.known import HOME, KnownDifference, classify, known_differences
+from infernix.fuzz.names import ENGINE_NAMES, KINDS
+from infernix.fuzz.session import Finding, Session
+
+ENTRIES = known_differences()
+PEERS = ("xgrammar", "llguidance")
+PROCESS_ENDS = ("crash", "hang", "growth")
+
+
+@cache
+def local(name: str) -> Local:
+    return Local(make_engine(name))
+
+
+def shown(path: Path) -> set[str | None]:
+    """The names of the differences that an example shows now."""
+    finding = read_finding(path)
+    ends = finding.difference.check in PROCESS_ENDS
+    session = Session([Host(name) if ends else local(name) for name in finding.engines])
+    try:
+        differences = session.check(finding.case, finding.engines)
+        known = [classify(Finding(finding.case, d, finding.engines)) for d in differences]
+        return {entry.name if entry else None for entry in known}
+    finally:
+        if ends:
+            session.close()
+
+
+def test_entries_are_about_peers_and_distinct() -> None:
+    assert len({entry.name for entry in ENTRIES}) == len(ENTRIES)
+    for entry in ENTRIES:
+        # Nothing about our own engines is ever acceptable.
+        assert entry.engine in PEERS
+        assert entry.engine in ENGINE_NAMES
+        assert set(entry.kinds) <= set(KINDS)
+        assert entry.explanation.endswith(".")
+        assert entry.decided_by
+
+
+def test_every_entry_has_an_example_and_every_example_an_entry() -> None:
+    assert {entry.example for entry in ENTRIES} == {path.name for path in (HOME / "examples").glob("*.toml")}
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=[entry.name for entry in ENTRIES])
+def test_the_example_shows_it(entry: KnownDifference) -> None:
+    for name in read_finding(entry.example_path).engines:
+        if name in PEERS and importlib.util.find_spec(name) is None:
+            pytest.skip(f"{name} is not installed")
+    assert entry.name in shown(entry.example_path)
+
+
+SPEC = VocabularySpec(tokens=(b"a", b""), eos_ids=(1,), size=2)
+
+
+@pytest.mark.parametrize(
+    ("engine", "check", "direction", "schema", "text", "expected"),
+    [
+        ("xgrammar", "verdict", "missing", '{"maxLength": 3, "type": "string"}', '"\\n"', "xgrammar-length-escapes"),
+        ("xgrammar", "verdict", "extra", '{"maxLength": 3, "type": "string"}', '"\\n"', None),
+        ("llguidance", "verdict", "missing", '{"maxLength": 3, "type": "string"}', '"\\n"', None),
+        ("infernix", "verdict", "missing", '{"maxLength": 3, "type": "string"}', '"\\n"', None),
+        ("xgrammar", "verdict", "missing", '{"type": "string"}', '"a"', None),
+        ("xgrammar", "crash", "missing", '{"maxLength": 3, "type": "string"}', '"\\n"', None),
+    ],
+)
+def test_an_entry_fits_only_what_it_describes(
+    engine: str, check: str, direction: str, schema: str, text: str, expected: str | None
+) -> None:
+    case = Case(SPEC, (Problem("schema", schema, texts=(text,)),))
+    difference = Difference(check, engine, "jsonschema", "schema", direction, detail=repr(text))
+    entry = classify(Finding(case, difference, (engine,)))
+    assert (entry.name if entry else None) == expected
