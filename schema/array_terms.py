@@ -12,8 +12,9 @@ from typing import Protocol
 from infernix.gbnf.errors import UnsupportedSchema
 
 from .arrays import ArraySet, Contains
+from .counting import MAX_COUNTED, Count
 from .facts import Facts
-from .nodes import ArrayTerm, Count, Node, ObjectTerm, Term, Values
+from .nodes import ArrayTerm, Node, ObjectTerm, Term, Values
 
 __all__ = ["array_terms", "needed_nodes"]
 
@@ -39,18 +40,12 @@ def array_terms(host: Host, arrays: ArraySet | None, pointer: str) -> list[Term]
     if arrays.maximum is not None:
         length = min(length, arrays.maximum)
     prefix = tuple(host.node((part.at(position) for part in arrays.parts), pointer) for position in range(length))
-    rest_members = [part.at(length) for part in arrays.parts]
-    count = None
-    minimum = arrays.minimum
-    for wanted in arrays.contains:
-        if wanted.minimum == 0 and wanted.maximum is None:
-            continue
-        if count is not None or prefix:
-            reason = "contains beside another contains or a prefix is not expressible"
-            raise UnsupportedSchema(reason, wanted.pointer)
-        count = _count(host, wanted, rest_members, pointer)
-        minimum = max(minimum, count.minimum)
-    rest = host.node(rest_members, pointer)
+    wanted = [item for item in arrays.contains if item.minimum or item.maximum is not None]
+    if len(wanted) > MAX_COUNTED:
+        raise UnsupportedSchema(f"more than {MAX_COUNTED} contains in one array", wanted[0].pointer)
+    minimum = max([arrays.minimum, *(item.start + item.minimum for item in wanted if item.minimum)])
+    count = _count(host, arrays, wanted, length, pointer) if wanted else None
+    rest = host.node([part.at(length) for part in arrays.parts], pointer)
     if arrays.unique is not None and (arrays.maximum is None or arrays.maximum > 1):
         _check_distinct(host, arrays.unique, prefix, rest)
     return [ArrayTerm(prefix, rest, minimum, arrays.maximum, count, arrays.unique, pointer)]
@@ -65,13 +60,25 @@ def _check_distinct(host: Host, unique: str, prefix: tuple[Node, ...], rest: Nod
         raise UnsupportedSchema("uniqueItems needs items of finitely many values, and no prefix", unique)
 
 
-def _count(host: Host, wanted: Contains, rest: list[int], pointer: str) -> Count:
-    """The items inside and outside of what an array must contain."""
-    inside = host.node([*rest, wanted.member], pointer)
-    outside = None
-    if wanted.maximum is not None:
-        outside = host.node([*rest, ~wanted.member], pointer)
-    return Count(inside, outside, wanted.minimum, wanted.maximum, wanted.pointer)
+def _count(host: Host, arrays: ArraySet, wanted: list[Contains], length: int, pointer: str) -> Count:
+    """The items of every position, by what they are counted for."""
+    positions = max([length, *(item.start for item in wanted)])
+
+    def cell(position: int, chosen: int) -> Node | None:
+        members = [part.at(position) for part in arrays.parts]
+        for bit, item in enumerate(wanted):
+            if chosen >> bit & 1:
+                if position < item.start:
+                    return None
+                members.append(item.member)
+            elif item.maximum is not None and position >= item.start:
+                members.append(~item.member)
+        return host.node(members, pointer)
+
+    cells = tuple(
+        tuple(cell(position, chosen) for chosen in range(1 << len(wanted))) for position in range(positions + 1)
+    )
+    return Count(tuple((item.minimum, item.maximum) for item in wanted), cells, wanted[0].pointer)
 
 
 def needed_nodes(term: Term) -> Iterator[Node]:

@@ -25,12 +25,13 @@ class ArrayPart(NamedTuple):
 
 
 class Contains(NamedTuple):
-    """Between `minimum` and `maximum` (None: any number of) items belong to `member`."""
+    """Between `minimum` and `maximum` (None: any number of) items from position `start` on belong to `member`."""
 
     member: int
     minimum: int
     maximum: int | None
     pointer: str
+    start: int = 0
 
 
 class ArraySet(NamedTuple):

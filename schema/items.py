@@ -1,7 +1,7 @@
 """Arrays as text: prefixes, repetition, counted and distinct items.
 
 [A, B], rest C, 1 to 5 items     A ("," B ("," C){0,3})?
-contains X, 2 or more            a rule for each pair (items so far, X so far), each capped
+contains X, 2 or more            a rule for each place (items so far, X so far), see `counting`
 unique items of {a, b, c}        a rule for each set of values used so far
 """
 
@@ -22,7 +22,8 @@ from infernix.gbnf.grammar import (
     sequence,
 )
 
-from .nodes import ArrayTerm, Count, Values
+from .counting import Count
+from .nodes import ArrayTerm, Values
 
 if TYPE_CHECKING:
     from .lower import Lowering
@@ -79,35 +80,22 @@ def _items(lowering: Lowering, term: ArrayTerm, maximum: int | None, pointer: st
 
 
 def _counted(lowering: Lowering, term: ArrayTerm, count: Count, maximum: int | None, pointer: str) -> Expression:
-    """A rule for each pair of the number of items and the number of contained ones, as far as they matter."""
-    layout = lowering.layout
-    outside = count.outside if count.outside is not None else term.rest
-    count_cap = count.maximum if count.maximum is not None else count.minimum
-    length_cap = maximum if maximum is not None else max(term.minimum, count_cap, 1)
-    if (length_cap + 1) * (count_cap + 1) > MAX_RULES:
+    """A rule for each place: see `counting`."""
+    steps = count.steps(term.minimum, maximum)
+    if steps is None:
         raise UnsupportedSchema("the counts of contains are too large", count.pointer)
-    names = {
-        (items, inside): lowering.reserve(pointer + "-items")
-        for items in range(length_cap + 1)
-        for inside in range(min(items, count_cap) + 1)
-    }
-
-    def step(node_value: Expression, items: int, inside: int) -> Expression:
-        comma = [layout.comma] if items else []
-        follow = RuleRef(names[min(items + 1, length_cap), min(inside, count_cap)])
-        return sequence([*comma, node_value, layout.gap, follow])
-
-    for (items, inside), name in names.items():
-        choices: list[Expression] = []
-        if items >= term.minimum and inside >= count.minimum:
-            choices.append(EMPTY)
-        if maximum is None or items < maximum:
-            if count.inside.productive and (count.maximum is None or inside < count.maximum):
-                choices.append(step(lowering.value(count.inside), items, inside + 1))
-            if outside.productive:
-                choices.append(step(lowering.value(outside), items, inside))
-        lowering.rules[name] = Rule(name, alternatives(choices))
-    return RuleRef(names[0, 0])
+    if count.start not in steps:
+        return NOTHING
+    layout = lowering.layout
+    names = {place: lowering.reserve(pointer + "-items") for place in steps}
+    for place, following in steps.items():
+        comma = [layout.comma] if place[0] else []
+        choices: list[Expression] = [EMPTY] if count.is_end(place, term.minimum) else []
+        choices += [
+            sequence([*comma, lowering.value(node), layout.gap, RuleRef(names[target])]) for node, target in following
+        ]
+        lowering.rules[names[place]] = Rule(names[place], alternatives(choices))
+    return RuleRef(names[count.start])
 
 
 def _distinct(lowering: Lowering, term: ArrayTerm, maximum: int | None, pointer: str) -> Expression:

@@ -200,9 +200,9 @@ _ARRAYS = (
     Keyword("minItems", _YES, count_shape),
     Keyword("maxItems", _YES, count_shape),
     Keyword("uniqueItems", _PARTLY, boolean_shape, note="`false`, at most one item, or items of a few known values"),
-    Keyword("contains", _PARTLY, schema_shape, _D6, note="one at a time, without a prefix"),
+    Keyword("contains", _PARTLY, schema_shape, _D6, note="up to three in one array, within 4096 combinations of counts"),
     Keyword("minContains", _PARTLY, count_shape, _D19, note="as `contains`"),
-    Keyword("maxContains", _PARTLY, count_shape, _D19, note="as `contains`, where the complement is expressible"),
+    Keyword("maxContains", _PARTLY, count_shape, _D19, note="as `contains`; also needs the complement of the contained schema"),
 )
 _OBJECTS = (
     Keyword("properties", _YES, schema_map_shape, note="generated in the declared order"),

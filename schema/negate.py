@@ -129,17 +129,15 @@ class _Negation:
                     self.add(Facts(ARRAY, arrays=ArraySet((wrong,), position + 1)))
             if part.rest == NEVER:
                 self.add(Facts(ARRAY, arrays=ArraySet(minimum=len(part.prefix) + 1)))
-            elif part.rest != ALWAYS and not part.prefix:
-                some = Contains(~part.rest, 1, None, self.pointer)
-                self.add(Facts(ARRAY, arrays=ArraySet(contains=(some,))))
             elif part.rest != ALWAYS:
-                self.refuse(ARRAY, "an item that fails behind a prefix is not expressible")
+                some = Contains(~part.rest, 1, None, self.pointer, len(part.prefix))
+                self.add(Facts(ARRAY, arrays=ArraySet(contains=(some,))))
         for item in arrays.contains:
             if item.minimum:
-                few = Contains(item.member, 0, item.minimum - 1, item.pointer)
+                few = item._replace(minimum=0, maximum=item.minimum - 1)
                 self.add(Facts(ARRAY, arrays=ArraySet(contains=(few,))))
             if item.maximum is not None:
-                many = Contains(item.member, item.maximum + 1, None, item.pointer)
+                many = item._replace(minimum=item.maximum + 1, maximum=None)
                 self.add(Facts(ARRAY, arrays=ArraySet(contains=(many,))))
         if arrays.unique is not None:
             self.refuse(ARRAY, "the complement of uniqueItems is not expressible")

@@ -17,13 +17,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from .counting import Count
 from .numbers import NumberSet
 from .strings import StringLanguage
 
 __all__ = [
     "Anything",
     "ArrayTerm",
-    "Count",
     "Node",
     "ObjectTerm",
     "Property",
@@ -55,18 +55,6 @@ class Values:
     """These constants, distinct as JSON values."""
 
     constants: tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """Between `minimum` and `maximum` items are of `inside`, all others of `outside` (None: of the
-    item node, which is only allowed while no maximum has to be watched)."""
-
-    inside: Node
-    outside: Node | None
-    minimum: int
-    maximum: int | None
-    pointer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +131,8 @@ def _is_productive(term: Term) -> bool:
     """Whether the term has a value made of nodes known to be productive."""
     if isinstance(term, ArrayTerm):
         if term.count is not None:
-            return _can_count(term, term.count)
+            steps = term.count.steps(term.minimum, term.maximum)
+            return steps is None or term.count.start in steps
         if term.unique is not None and not _can_differ(term):
             return False
         positions = range(min(term.minimum, len(term.prefix) + 1))
@@ -158,18 +147,6 @@ def _is_productive(term: Term) -> bool:
         known = sum(item.node.productive for item in (*term.properties, *term.late))
         return known >= term.minimum or any(node.productive for _, node in term.others)
     return True
-
-
-def _can_count(term: ArrayTerm, count: Count) -> bool:
-    """Whether some number of items inside and outside fits all bounds."""
-    outside = count.outside if count.outside is not None else term.rest
-    least = max(count.minimum, 0 if outside.productive else term.minimum)
-    if least and not count.inside.productive:
-        return False
-    if count.maximum is not None and least > count.maximum:
-        return False
-    length = max(least, term.minimum)
-    return term.maximum is None or length <= term.maximum
 
 
 def _can_differ(term: ArrayTerm) -> bool:

@@ -25,11 +25,18 @@ def reduced_data(root: Node) -> Any:
 def _parts(term: Term) -> list[Node]:
     """The nodes a term refers to."""
     if isinstance(term, ArrayTerm):
-        counted = [term.count.inside, *([term.count.outside] if term.count.outside else [])] if term.count else []
-        return [*term.prefix, term.rest, *counted]
+        return [*term.prefix, term.rest, *_counted(term)]
     if isinstance(term, ObjectTerm):
         return [item.node for item in (*term.properties, *term.late)] + [node for _, node in term.others]
     return []
+
+
+def _counted(term: ArrayTerm) -> list[Node]:
+    """The nodes that the report shows of what is counted."""
+    if term.count is None:
+        return []
+    shown = [term.count.cells[-1][1 << bit] for bit in range(len(term.count.bounds))]
+    return [node for node in shown if node is not None]
 
 
 NESTING = 64
@@ -96,10 +103,12 @@ class _Writer:
         data["rest"] = self.node(term.rest)
         data["length"] = [term.minimum, term.maximum]
         if term.count is not None:
-            data["contains"] = {
-                "inside": self.node(term.count.inside),
-                "count": [term.count.minimum, term.count.maximum],
-            }
+            last = term.count.cells[-1]
+            data["contains"] = [
+                {"inside": self.node(node), "count": list(bounds)}
+                for bit, bounds in enumerate(term.count.bounds)
+                if (node := last[1 << bit]) is not None
+            ]
         return {**data, "unique": True} if term.unique is not None else data
 
     def _object(self, term: ObjectTerm) -> dict[str, Any]:

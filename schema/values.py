@@ -118,7 +118,7 @@ def _array_fits(reader: Reader, arrays: ArraySet, value: list[Any], duties: list
     for part in arrays.parts:
         duties += [(part.at(index), item) for index, item in enumerate(value)]
     for wanted in arrays.contains:
-        count = sum(satisfies(reader, wanted.member, item, depth + 1) for item in value)
+        count = sum(satisfies(reader, wanted.member, item, depth + 1) for item in value[wanted.start :])
         if count < wanted.minimum or (wanted.maximum is not None and count > wanted.maximum):
             return False
     return True

@@ -58,6 +58,40 @@ def test_contained_items(
     compare(schema)
 
 
+@st.composite
+def _counted(draw: st.DrawFn) -> dict[str, Any]:
+    """An array schema with a prefix, items that are counted, and bounds."""
+    schema: dict[str, Any] = {"type": "array", "contains": draw(_item)}
+    optional: dict[str, st.SearchStrategy[Any]] = {
+        "minContains": st.integers(0, 2),
+        "maxContains": st.integers(0, 2),
+        "prefixItems": st.lists(_item, min_size=1, max_size=3),
+        "items": _item,
+        "minItems": st.integers(0, 3),
+        "maxItems": st.integers(0, 3),
+    }
+    return {**schema, **draw(st.fixed_dictionaries({}, optional=optional))}
+
+
+@given(_counted(), _counted(), st.sampled_from(["allOf", "oneOf", "anyOf"]))
+def test_several_counts_and_prefixes(first: dict[str, Any], second: dict[str, Any], keyword: str) -> None:
+    compare({keyword: [first, second]})
+
+
+@given(_counted())
+def test_arrays_that_must_not_be_counted_so(schema: dict[str, Any]) -> None:
+    compare({"type": "array", "not": schema})
+
+
+def test_counts_that_grow_too_large_are_refused() -> None:
+    with pytest.raises(UnsupportedSchema) as caught:
+        schema_grammar({"type": "array", "contains": {"const": 1}, "minContains": 5000, "maxContains": 6000})
+    assert caught.value.pointer == "/contains"
+    four = {"allOf": [{"contains": {"const": index}} for index in range(4)]}
+    with pytest.raises(UnsupportedSchema, match="more than 3 contains"):
+        schema_grammar({"type": "array", **four})
+
+
 def test_the_intersection_is_positional() -> None:
     compare(
         {

@@ -45,6 +45,18 @@ LEGAL: dict[str, Any] = {
         "properties": {f"p{i}": {} for i in range(150)},
         "anyOf": [{"required": [f"p{i}"]} for i in range(150)],
     },
+    "a long chain of references": {
+        "$ref": "#/$defs/d0",
+        "$defs": {f"d{i}": {"$ref": f"#/$defs/d{i + 1}"} for i in range(50_000)} | {"d50000": NULL},
+    },
+    "many excluded numbers": {"type": "integer", "not": {"enum": list(range(0, 8000, 2))}},
+    "many exclusive constants": {"oneOf": [{"const": i} for i in range(700)]},
+    "a chain of conditions": {
+        "allOf": [
+            {"if": {"properties": {"t": {"const": i}}, "required": ["t"]}, "then": {"required": [f"x{i}"]}}
+            for i in range(40)
+        ]
+    },
     "counted properties": {
         "type": "object",
         "properties": {f"p{i}": {} for i in range(200)},
@@ -64,6 +76,9 @@ REFUSED: dict[str, Any] = {
         "allOf": [{"anyOf": [{"required": [f"a{i}"]}, {"required": [f"b{i}"]}]} for i in range(30)],
     },
     "a huge count": {"type": "array", "minItems": 10**12},
+    "a schema of python data without a bottom": nested(lambda inner: {"items": inner}, 100_000, NULL),
+    "a word count beside a length": {"type": "string", "pattern": "^(?:\\S+\\s+){0,49}\\S+$", "maxLength": 500},
+    "a pattern of a megabyte": {"type": "string", "pattern": "ab|" * 350_000},
     "a huge divisor": {"type": "integer", "multipleOf": 1_234_577},
     "overlapping patterns": {
         "type": "object",

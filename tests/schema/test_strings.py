@@ -153,6 +153,29 @@ def test_every_control_character_has_its_spelling():
     assert [text for text in spellings if not full_match(automaton, text)] == ['"\\n"']
 
 
+HARD = st.text('ab"\\\n\x01\x1fé😀/u0', max_size=4)
+KEY_PATTERNS = [(), ("^a",), ('"|😀$',), ("\\\\",), ("^[^a]*$",), ("a.*b", "\n"), ("^[ab]{2}$",), ("^ab?$",)]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.frozensets(HARD, min_size=1, max_size=6), st.sampled_from(KEY_PATTERNS), st.lists(HARD, max_size=10))
+def test_excluded_texts_cannot_be_spelled(excluded, patterns, others):
+    language = StringLanguage(patterns=patterns, excluded=excluded)
+    found = [re.compile(translate(pattern), re.ASCII) for pattern in patterns]
+    texts = {*excluded, *others, *(text + "a" for text in excluded), *(text[:-1] for text in excluded)}
+    expected = {text for text in texts if text not in excluded and all(part.search(text) for part in found)}
+    if is_empty(language):
+        assert not expected
+    else:
+        assert {text for text in texts if accepts(language, canonical(text))} == expected
+
+
+def test_states_inside_escapes_count():
+    """About 17,000 states for the values, five times as many for their spellings."""
+    with pytest.raises(UnsupportedSchema, match="with its escapes"):
+        json_text(StringLanguage(max_length=300, patterns=(r"^(?:\S+\s+){0,29}\S+$",)))
+
+
 # ---------------------------------------------------------------- patterns and combinations
 
 
