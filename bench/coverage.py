@@ -1,8 +1,8 @@
 """How much of JSON Schema the engines cover: verdicts on real schemas and their instances, and why schemas are refused.
 
-python -m bench.coverage                              300 schemas, ours and the peers that take little time
-python -m bench.coverage --all --engines infernix     all schemas there are
-python -m bench.coverage --update docs/json-schema.md      and write the tables into that page
+python -m bench.coverage                                 300 schemas, ours and the peers that take little time
+python -m bench.coverage --all --json all.json           all schemas there are
+python -m bench.coverage --from all.json --update docs/json-schema.md     tables of earlier runs, into that page
 
 A schema is *exact* if it compiled, every valid instance was accepted and every invalid one refused. Masks
 are not computed beyond the first: `bench.masks` measures those.
@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from .walk import CaseResult
 
 SAMPLE = 300
 LIMIT_S = 30.0
+PROGRESS_SECONDS = 20.0
 DEFAULT_ENGINES = ("infernix", "llguidance", "xgrammar-dynamic")
 SLOWEST = 10
 PERCENTILES = (50, 99, 100)
@@ -92,21 +94,25 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(DEFAULT_ENGINES), metavar="ENGINE")
     parser.add_argument("--vocabulary", default="qwen35")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
+    parser.add_argument(
+        "--from", type=Path, nargs="+", metavar="FILE", dest="earlier", help="show earlier --json FILEs"
+    )
     parser.add_argument("--update", type=Path, metavar="FILE", help="write the tables into a Markdown page")
     options = parser.parse_args(arguments)
 
     groups = read_groups(data_folder() / "real-schemas")
-    records = [
-        record for record in sample(groups, None if options.all else options.sample) if options.match in record["id"]
-    ]
-    tallies = judge(records, options.engines, options.vocabulary)
+    if options.earlier:
+        runs = [json.loads(path.read_text(encoding="utf-8")) for path in options.earlier]
+        runs = [{name: Tally(**figures) for name, figures in run.items()} for run in runs]
+    else:
+        chosen = sample(groups, None if options.all else options.sample)
+        records = [record for record in chosen if options.match in record["id"]]
+        runs = [judge(records, options.engines, options.vocabulary)]
     every = [record["schema"] for group in groups.values() for record in group]
-    page = "\n\n".join([verdict_table(tallies, len(records)), slowest(tallies), refusal_table(every)])
+    page = "\n\n".join([*map(verdict_table, runs), slowest(runs[0]), refusal_table(every)])
     print(page)
-    for name, tally in tallies.items():
-        note(f"{name}: " + "; ".join(tally.faults[:SLOWEST]))
     if options.json:
-        options.json.write_text(json.dumps({name: vars(tally) for name, tally in tallies.items()}, indent=1) + "\n")
+        options.json.write_text(json.dumps({name: vars(tally) for name, tally in runs[0].items()}, indent=1) + "\n")
     if options.update:
         options.update.write_text(updated(options.update.read_text(encoding="utf-8"), page), encoding="utf-8")
 
@@ -120,13 +126,18 @@ def judge(records: Sequence[dict[str, Any]], engines: Sequence[str], vocabulary:
         labels[case.id] = [True] * len(case.valid) + [False] * len(case.invalid)
         cases.append(Case(case.id, case.source, [], [*case.valid, *case.invalid]))
     tallies = {name: Tally() for name in engines}
+    spoken = monotonic()
     for result in run_plan(Plan(tuple(engines), vocabulary, cases, LIMIT_S), note):
         tallies[result.engine].add(result, labels[result.case])
+        if monotonic() - spoken > PROGRESS_SECONDS:
+            spoken = monotonic()
+            note(", ".join(f"{name}: {tally.exact} exact of {tally.schemas}" for name, tally in tallies.items()))
     return tallies
 
 
-def verdict_table(tallies: dict[str, Tally], schemas: int) -> str:
+def verdict_table(tallies: dict[str, Tally]) -> str:
     """A row for each engine."""
+    schemas = max(tally.schemas for tally in tallies.values())
     header = [
         f"of {schemas} schemas", "exact", "refused", "failed",
         "valid refused", "invalid accepted", "first mask, ms: p50, p99, max",
