@@ -27,6 +27,7 @@ CHECKS_OF = {
     "a copy is independent": ("fork",),
     "masks along a draft leave no trace": ("draft",),
     "the same bytes in other tokens lead to the same mask": ("spelling",),
+    "no bit is set that belongs to no token": ("padding",),
     "no input ends in an exception, a crash or a hang": ("error", "crash", "hang"),
 }
 

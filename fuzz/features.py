@@ -162,7 +162,7 @@ def _of_node(node: Expression) -> Iterator[str]:
             yield "class" if ranges else "nothing"
             if ranges and ranges[-1][1] > 0x7F:
                 yield "wide"
-            if any(low <= 0xD7FF and high >= 0xD7FF for low, high in ranges):
+            if any(low <= edge <= high for low, high in ranges for edge in (0xD7FF, 0xE000)):
                 yield "beside-surrogates"
         case Repeat(item, minimum, maximum):
             yield "count" if maximum not in (1, None) or minimum > 1 else "quantifier"
@@ -259,6 +259,8 @@ def _of_keywords(schema: dict[str, Any]) -> Iterator[str]:
         yield "assertions-without-type"
     if schema.keys() & ASSERTED_LENGTHS:
         yield "length"
+        if "pattern" in schema:
+            yield "pattern+length"
     if set(schema.get("required", ())) - set(schema.get("properties", ())):
         yield "required-undeclared"
     for keyword in ("const", "enum"):

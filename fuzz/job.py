@@ -114,7 +114,7 @@ class Worker:
 
     def report(self, finding: Finding, number: int = 0) -> Report:
         """Shrink and classify. What looks known already is shrunk only at first, and then in samples."""
-        looks = classify(finding)
+        looks = classify(alone(finding))
         if looks is not None:
             self.looks_known[looks.name] += 1
             if self.looks_known[looks.name] > ALWAYS_SHRUNK and number % SAMPLE:
@@ -145,6 +145,13 @@ class Worker:
 def _host(name: str, settings: Settings) -> Host:
     real = [vocabulary for vocabulary in settings.vocabularies if vocabulary != SYNTHETIC]
     return Host(name, settings.limits, vocabularies=real)
+
+
+def alone(finding: Finding) -> Finding:
+    """The finding with only the problem that shows it, to see what it looks like."""
+    difference = finding.difference
+    case = replace(finding.case, problems=(finding.case.problems[difference.problem],))
+    return Finding(case, replace(difference, problem=0), finding.engines)
 
 
 def as_text(finding: Finding) -> Case:

@@ -97,3 +97,30 @@ def classify(finding: Finding, entries: Sequence[KnownDifference] | None = None)
         if entry.fits(finding.difference, present):
             return entry
     return None
+
+
+def table() -> str:
+    """All known differences as a Markdown table with their examples, for docs/fuzzing.md."""
+    from .files import read_finding
+
+    lines = ["| name | what happens | smallest case | decided by |", "|---|---|---|---|"]
+    for entry in known_differences():
+        case = read_finding(entry.example_path).case
+        problem = case.problems[-1]
+        shown = f"`{_cell(problem.source.strip().replace(chr(10), '; '))}`"
+        if problem.texts:
+            shown += f" on `{_cell(problem.texts[0])}`"
+        lines.append(f"| `{entry.name}` | {_cell(entry.explanation)} | {shown} | {_cell(entry.decided_by)} |")
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    """Text that keeps a table cell in one piece."""
+    printable = "".join(
+        char if char.isprintable() else f"\\x{ord(char):02x}" for char in text.strip().replace("\n", "; ")
+    )
+    return printable.replace("|", "\\|").replace("`", "'")
+
+
+if __name__ == "__main__":
+    print(table())
