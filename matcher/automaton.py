@@ -6,8 +6,8 @@ is determinised, so the cost is linear in the grammar; interning Earley sets doe
 construction later, lazily.
 
     build       expressions -> automata; a counted repetition becomes a rule of its own
-    analyse     which rules are nullable, which are productive (`matcher.finishing`)
-    finish      drop what is unproductive, bypass calls of nullable rules, remove epsilons
+    analyse     which rules are nullable, which are productive (`matcher.analysis`)
+    lay out     drop what is useless, remove epsilons, spell literals (`matcher.assembly`)
 
 **Counted rules.** `body{m,n}` is a rule whose state 0 is its *loop* state and whose state 1
 is the end of a unit: an item that arrives there continues at state 0 with one unit more. Its
@@ -41,9 +41,9 @@ from infernix.gbnf.grammar import (
 )
 from infernix.gbnf.utf8 import utf8_sequences
 
-from .finishing import finish, fixed_point, is_nullable, is_productive, strongly_connected
-from .rule_automaton import END, LAST_ASCII, LITERAL, MAY_SKIP, NO_SKIP, START, Edge, RuleAutomaton
-from .tables import BYTE, CALL, EPSILON, FALLBACK, TOKEN
+from .analysis import fixed_point, is_nullable, is_productive, skip_nullable, strongly_connected
+from .rule_automaton import COLUMNS, END, LAST_ASCII, MAY_SKIP, NO_SKIP, START, RuleAutomaton
+from .tables import BYTE
 
 __all__ = ["Automata", "build_automata"]
 
@@ -115,7 +115,7 @@ class Builder:
             self.connect(automaton, body, START, END)
         else:
             rule = self.rule_number(body.name) if isinstance(body, RuleRef) else self.new_rule(body)
-            self.call(automaton, START, rule, END, NO_SKIP)
+            automaton.call(START, rule, END, NO_SKIP)
 
     def spell(self, automaton: RuleAutomaton, text: str, start: int, end: int) -> None:
         """Add the one path of a literal."""
@@ -123,53 +123,47 @@ class Builder:
         self.literal_bytes += len(data)
         if self.literal_bytes > MAX_LITERAL_BYTES:
             raise LimitError(f"the grammar's literals have more than {MAX_LITERAL_BYTES} bytes in all")
-        automaton.edges[start].append((LITERAL, data, 0, end))
-
-    def call(self, automaton: RuleAutomaton, start: int, rule: int, end: int, skip: int) -> None:
-        """A call of `rule` from `start` to `end`."""
-        automaton.calls[rule] = None
-        automaton.edges[start].append((CALL, rule, skip, end))
-
-    def epsilon(self, automaton: RuleAutomaton, start: int, end: int) -> None:
-        """A move from `start` to `end` that takes nothing."""
-        automaton.has_epsilon = True
-        automaton.edges[start].append((EPSILON, 0, 0, end))
+        automaton.literal(start, data, end)
 
     def connect(self, automaton: RuleAutomaton, body: Expression, start: int, end: int) -> None:
         """Add paths from `start` to `end` for exactly the strings of `body`."""
         stack = [(body, start, end)]
         while stack:
             expression, start, end = stack.pop()
+            # Classes without patterns, the frequent ones first: a large schema has 10,000 expressions.
             match expression:
-                case Literal(text):
-                    if text:
-                        self.spell(automaton, text, start, end)
+                case RuleRef():
+                    automaton.call(start, self.rule_number(expression.name), end, MAY_SKIP)
+                case Literal():
+                    if expression.text:
+                        self.spell(automaton, expression.text, start, end)
                     else:
-                        self.epsilon(automaton, start, end)
-                case RuleRef(name):
-                    self.call(automaton, start, self.rule_number(name), end, MAY_SKIP)
-                case CharClass(ranges):
-                    automaton.flawed |= not ranges
-                    connect_class(automaton, ranges, start, end)
-                case Sequence(items):
-                    states = [start, *(automaton.new_state() for _ in items[1:]), end]
-                    stack += zip(items, states, states[1:])
-                case Alternatives(choices):
-                    stack += ((choice, start, end) for choice in choices)
+                        automaton.epsilon(start, end)
+                case Sequence():
+                    items = expression.items
+                    states = range(automaton.states, automaton.states + len(items) - 1)
+                    automaton.states = states.stop
+                    stack += zip(items, (start, *states), (*states, end))
+                case Alternatives():
+                    stack += [(choice, start, end) for choice in expression.choices]
                 case Repeat():
                     stack += self.connect_repeat(automaton, expression, start, end)
+                case CharClass():
+                    automaton.flawed |= not expression.ranges
+                    connect_class(automaton, expression.ranges, start, end)
+                case Automaton():
+                    if expression.fallback and (start, end) != (START, END):
+                        # A rule of its own: then "any key but these" is the same text after its first
+                        # difference in all grammars, whatever follows it there.
+                        automaton.call(start, self.new_rule(expression), end, MAY_SKIP)
+                    else:
+                        connect_automaton(automaton, expression, start, end)
                 case TokenSet():
                     number = self.token_set(expression)
                     if number is None:
                         automaton.flawed = True
                     else:
-                        automaton.edges[start].append((TOKEN, number, 0, end))
-                case Automaton(fallback=fallback) if fallback and (start, end) != (START, END):
-                    # A rule of its own: then "any key but these" is the same text after its first
-                    # difference in all grammars, whatever follows it there.
-                    self.call(automaton, start, self.new_rule(expression), end, MAY_SKIP)
-                case Automaton():
-                    self.connect_automaton(automaton, expression, start, end)
+                        automaton.token(start, number, end)
 
     def connect_repeat(
         self, automaton: RuleAutomaton, repeat: Repeat, start: int, end: int
@@ -177,55 +171,54 @@ class Builder:
         """`?`, `*` and `+` become loops; other bounds become a call of a counted rule."""
         match repeat.minimum, repeat.maximum:
             case 0, 1:
-                self.epsilon(automaton, start, end)
+                automaton.epsilon(start, end)
                 return [(repeat.item, start, end)]
             case (0, None) | (1, None):
                 # One state before the unit and one after it, joined by an epsilon both ways
                 # where no unit is needed.
                 before = automaton.new_state()
                 after = before if repeat.minimum == 0 else automaton.new_state()
-                self.epsilon(automaton, start, before)
-                self.epsilon(automaton, after, end)
+                automaton.epsilon(start, before)
+                automaton.epsilon(after, end)
                 if after != before:
-                    self.epsilon(automaton, after, before)
+                    automaton.epsilon(after, before)
                 return [(repeat.item, before, after)]
         rule = self.new_rule(repeat)
         self.rules[rule].bounds = (repeat.minimum, repeat.maximum)
-        self.call(automaton, start, rule, end, MAY_SKIP)
+        automaton.call(start, rule, end, MAY_SKIP)
         return []
 
-    def connect_automaton(self, automaton: RuleAutomaton, source: Automaton, start: int, end: int) -> None:
-        """Copy a code-point automaton, each code point spelled in bytes.
 
-        Its first state is `start` unless an edge returns there, and an accepting state
-        without edges is `end`; the others are joined to them by epsilons.
-        """
-        flawed = not all_states_accept(source)
-        # An edge that is dropped because it leads nowhere must not fall back instead.
-        if flawed or not keeps_fallback(source):
-            source = without_fallback(source)
-        returns = any(target == 0 for edges in source.edges for _, _, target in edges)
-        states = [
-            end if not edges and state in source.accepting else automaton.new_state()
-            for state, edges in enumerate(source.edges)
-        ]
-        if returns or states[0] == end:
-            self.epsilon(automaton, start, states[0])
+def connect_automaton(automaton: RuleAutomaton, source: Automaton, start: int, end: int) -> None:
+    """Copy a code-point automaton, each code point spelled in bytes.
+
+    An accepting state without edges is `end`; the others are joined to it by epsilons, and `start` to the first.
+    """
+    automaton.flawed |= not accepts_something(source)
+    if not keeps_fallback(source):
+        source = without_fallback(source)
+    flat = automaton.flat
+    states = list(range(automaton.states, automaton.states + len(source.edges)))
+    automaton.states += len(states)
+    for state in source.accepting:
+        if source.edges[state]:
+            automaton.epsilon(states[state], end)
         else:
-            states[0] = start
-        for state, edges in enumerate(source.edges):
-            by_target: dict[int, list[tuple[int, int]]] = {}
-            for low, high, target in edges:
-                by_target.setdefault(target, []).append((low, high))
-            for target, ranges in by_target.items():
-                connect_class(automaton, ranges, states[state], states[target])
-        for state, other in enumerate(source.fallback):
-            if other >= 0 and source.edges[other]:
-                automaton.edges[states[state]].append((FALLBACK, 0, 0, states[other]))
-        for state in source.accepting:
-            if states[state] != end:
-                self.epsilon(automaton, states[state], end)
-        automaton.flawed |= flawed
+            states[state] = end
+    automaton.epsilon(start, states[0])
+    for state, row in enumerate(source.edges):
+        if row and row[-1][1] <= LAST_ASCII:
+            for low, high, target in row:
+                flat += (states[state], BYTE, low, high, states[target])
+            continue
+        by_target: dict[int, list[tuple[int, int]]] = {}
+        for low, high, target in row:
+            by_target.setdefault(target, []).append((low, high))
+        for target, ranges in by_target.items():
+            connect_class(automaton, ranges, states[state], states[target])
+    for state, other in enumerate(source.fallback):
+        if other >= 0 and source.edges[other]:
+            automaton.fall_back(states[state], states[other])
 
 
 def keeps_fallback(source: Automaton) -> bool:
@@ -235,30 +228,28 @@ def keeps_fallback(source: Automaton) -> bool:
     character of several bytes would have to fall back in its middle.
     """
     for state, other in enumerate(source.fallback):
-        if other >= 0 and (
-            state == 0 or state in source.accepting or any(high > LAST_ASCII for _, high, _ in source.edges[state])
-        ):
+        row = source.edges[state]
+        if other >= 0 and (state == 0 or state in source.accepting or (row and row[-1][1] > LAST_ASCII)):
             return False
     return True
 
 
-def all_states_accept(source: Automaton) -> bool:
-    """Whether every state of a code-point automaton leads to an accepting one."""
-    into: list[list[int]] = [[] for _ in source.edges]
-    for state, edges in enumerate(source.edges):
-        for _, _, target in edges:
-            into[target].append(state)
-    for state, other in enumerate(source.fallback):
-        if other >= 0:
-            for _, _, target in source.edges[other]:
-                into[target].append(state)
-    useful, stack = set(source.accepting), list(source.accepting)
+def accepts_something(source: Automaton) -> bool:
+    """Whether a code-point automaton has an accepting state that its first state reaches."""
+    reached, stack = {0}, [0]
     while stack:
-        for state in into[stack.pop()]:
-            if state not in useful:
-                useful.add(state)
-                stack.append(state)
-    return len(useful) == len(source.edges)
+        state = stack.pop()
+        if state in source.accepting:
+            return True
+        rows = [source.edges[state]]
+        if source.fallback and source.fallback[state] >= 0:
+            rows.append(source.edges[source.fallback[state]])
+        for row in rows:
+            for _, _, target in row:
+                if target not in reached:
+                    reached.add(target)
+                    stack.append(target)
+    return False
 
 
 def connect_class(automaton: RuleAutomaton, ranges: Iterable[tuple[int, int]], start: int, end: int) -> None:
@@ -267,27 +258,27 @@ def connect_class(automaton: RuleAutomaton, ranges: Iterable[tuple[int, int]], s
     Code points of more than one byte go through inner states, which all classes of the
     rule with the same rest of bytes before the same state share.
     """
-    row = automaton.edges[start]
     longer: list[tuple[int, int]] = []
     for low, high in ranges:
         if high <= LAST_ASCII:
-            row.append((BYTE, low, high, end))
+            automaton.byte(start, low, high, end)
         elif low > LAST_ASCII:
             longer.append((low, high))
         else:
-            row.append((BYTE, low, LAST_ASCII, end))
+            automaton.byte(start, low, LAST_ASCII, end)
             longer.append((LAST_ASCII + 1, high))
     if longer:
         key = (tuple(longer), end)
         edges = automaton.encoded.get(key)
         if edges is None:
             edges = automaton.encoded[key] = encode(automaton, key[0], end)
-        row += edges
+        for edge in edges:
+            automaton.byte(start, *edge)
 
 
-def encode(automaton: RuleAutomaton, ranges: Ranges, end: int) -> list[Edge]:
-    """The edges that lead to `end` by the encodings of code points of several bytes; makes their inner states."""
-    edges: list[Edge] = []
+def encode(automaton: RuleAutomaton, ranges: Ranges, end: int) -> list[tuple[int, int, int]]:
+    """The first bytes (low, high, target) of code points of several bytes before `end`; makes their inner states."""
+    edges: list[tuple[int, int, int]] = []
     for byte_ranges in utf8_sequences(ranges):
         target = end
         for i in range(len(byte_ranges) - 1, 0, -1):
@@ -295,9 +286,9 @@ def encode(automaton: RuleAutomaton, ranges: Ranges, end: int) -> list[Edge]:
             state = automaton.tails.get(tail)
             if state is None:
                 state = automaton.tails[tail] = automaton.new_state()
-                automaton.edges[state].append((BYTE, *byte_ranges[i], target))
+                automaton.byte(state, *byte_ranges[i], target)
             target = state
-        edges.append((BYTE, *byte_ranges[0], target))
+        edges.append((*byte_ranges[0], target))
     return edges
 
 
@@ -339,6 +330,12 @@ class Automata(NamedTuple):
     names: dict[str, int]
     """The numbers of the named rules."""
 
+    def size(self) -> tuple[int, int]:
+        """How many states and edges the rules have, with all bytes of literals counted."""
+        kept = [self.rules[rule] for component in self.components for rule in component]
+        spelled = sum(len(rule.literals) for rule in kept)
+        return sum(rule.states for rule in kept) + spelled, sum(len(rule.flat) // COLUMNS for rule in kept) + spelled
+
 
 def build_automata(
     grammar: Grammar,
@@ -359,7 +356,15 @@ def build_automata(
     nullable = fixed_point(rules, order, lambda rule, known: is_nullable(rules[rule], known)) & productive
     for rule in order:
         if rule in productive and rules[rule].linked is None:
-            finish(rules[rule], nullable, productive)
+            automaton = rules[rule]
+            if automaton.bounds is not None and unit_may_be_empty(automaton, nullable):
+                automaton.bounds = (0, automaton.bounds[1])
+            skip_nullable(automaton, nullable)
     check_deadline(deadline)
     kept = [component for component in ([r for r in c if r in productive] for c in components) if component]
     return Automata(rules, kept, nullable, 0 in productive, builder.numbers)
+
+
+def unit_may_be_empty(automaton: RuleAutomaton, nullable: set[int]) -> bool:
+    """Whether the body of a counted rule is a call of a nullable rule."""
+    return any(rule in nullable for _, rule, _, skip, _ in automaton.calls if skip == NO_SKIP)

@@ -10,29 +10,30 @@ of small integers. That is how the JSON string of one schema is the JSON string 
 from __future__ import annotations
 
 import threading
-from collections import deque
-from collections.abc import Iterable
-from itertools import chain, repeat
 from time import monotonic
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from infernix.gbnf.checks import check_tokens
 from infernix.gbnf.errors import GrammarError, LimitError
 from infernix.gbnf.grammar import Grammar, Rule, RuleRef, TokenSet, walk
 
 from . import tables
+from .assembly import lay_out, list_fallbacks
 from .automaton import Automata, build_automata
 from .bitmask import pack
 from .earley import first_set
-from .rule_automaton import END, LITERAL, START, RuleAutomaton
+from .rule_automaton import COLUMNS, START, RuleAutomaton
 from .store import MAX_TOKEN_SETS, Heap, StandardRule, Store
-from .tables import BYTE, CALL, EPSILON, FALLBACK, FINAL, LOOP, UNIT_END
+from .tables import FULL
 from .vocabulary import TokenKind, Vocabulary
 
 __all__ = ["COMPILE_SECONDS", "CompiledGrammar", "compile_grammar"]
 
+Edges = NDArray[np.int32]
+"""A rule's edges, `int32[n, COLUMNS]` (`rule_automaton`)."""
 COMPILE_SECONDS = 6.0
 """Compiling a grammar may take so long; with reading its text, that stays below ten seconds."""
 BYTES_PER_EDGE, BYTES_PER_GRAMMAR = 200, 2000
@@ -118,7 +119,7 @@ def compile_grammar(
                 return CompiledGrammar(
                     grammar, vocabulary, store, root, 0 in automata.nullable, linker.nbytes(automata)
                 )
-        store = replace_store(vocabulary, store, len(linker.states), len(linker.edges))
+        store = replace_store(vocabulary, store, *automata.size())
 
 
 def check_token_sets(grammar: Grammar, vocabulary: Vocabulary, allow_control: bool) -> None:
@@ -160,10 +161,8 @@ class Linker:
         """Rule of this grammar -> rule number in the tables."""
         self.lock = store.lock
         self.token_sets: set[TokenSet] = set()
-        # Where the new rows will begin; `link` knows, when it holds the lock.
-        self.first_state = self.first_rule = self.first_edge = 0
-        self.states: list[tuple[int, int, int, int, int]] = []
-        self.edges: list[tuple[int, int, int, int]] = []
+        self.used = np.zeros(2, dtype=np.int64)
+        """States and edges in use, those of new rules included."""
         self.starts: list[int] = []
         self.counters: list[tuple[int, int, int]] = []
         self.keys: dict[Any, list[int]] = {}
@@ -218,234 +217,99 @@ class Linker:
     def link(self, automata: Automata) -> bool:
         """Give every rule a number, adding tables for the new ones. False if there is no room.
 
-        The caller holds the store's lock.
+        The caller holds the store's lock. Rows are written behind those in use, which then move on.
         """
         used = self.tables.used
-        self.first_state, self.first_rule, self.first_edge = used["states"], used["rules"], used["edges"]
-        rules = automata.rules
+        first_rule = used["rules"]
+        self.used[:] = used["states"], used["edges"]
         for component in automata.components:
-            linked = rules[component[0]].linked
+            linked = automata.rules[component[0]].linked
             if linked is not None:
                 self.numbers[component[0]] = linked[0]
                 continue
-            key = self.content(rules, component)
+            recipes = [self.recipe(automata.rules[rule], component) for rule in component]
+            key = tuple([(a.bounds, a.states, bytes(a.literals), edges.tobytes()) for a, edges in recipes])
             numbers = self.tables.rule_numbers.get(key) or self.keys.get(key)
             if numbers is None or not self.sharing:
-                numbers = [self.first_rule + len(self.starts) + i for i in range(len(component))]
+                numbers = [first_rule + len(self.starts) + i for i in range(len(component))]
                 self.numbers.update(zip(component, numbers))
                 self.keys[key] = numbers
-                for rule in component:
-                    self.lay_out(rules[rule])
+                for automaton, edges in recipes:
+                    if not self.lay_out(automaton, edges):
+                        return False
             else:
                 self.numbers.update(zip(component, numbers))
-        if not self.flush():
+        if not self.finish():
             return False
         self.remember_standard(automata)
         return True
 
-    def content(self, rules: list[RuleAutomaton], component: list[int]) -> tuple[Any, ...]:
-        """What a group of mutually recursive rules consists of, with callees outside it as numbers."""
-        local = {rule: -1 - i for i, rule in enumerate(component)}
-        numbers = self.numbers
-        content: list[Any] = []
-        for rule in component:
-            automaton = rules[rule]
-            content.append(automaton.bounds)
-            content.append(tuple(sorted(automaton.final)))
-            for row in automaton.edges:
-                content.append(
-                    tuple(
-                        (CALL, local[edge[1]] if edge[1] in local else numbers[edge[1]], edge[2], edge[3])  # type: ignore[index]
-                        if edge[0] == CALL
-                        else edge
-                        for edge in row
-                    )
-                )
-        return tuple(content)
+    def recipe(self, automaton: RuleAutomaton, component: list[int]) -> tuple[RuleAutomaton, Edges]:
+        """A rule's edges, with callees as numbers in the tables, or as -2, -3, ... for those of its component.
 
-    def lay_out(self, automaton: RuleAutomaton) -> None:
-        """Append the states and edges of one rule."""
-        base = self.first_state + len(self.states)
-        self.starts.append(base + START)
+        A rule that is not productive has no number: -1.
+        """
+        for _, callee, _, _, place in automaton.calls:
+            number = self.numbers.get(callee, -1)
+            if number < 0 and callee in component:
+                number = -2 - component.index(callee)
+            automaton.flat[place] = number
+        return automaton, np.array(automaton.flat, dtype=np.int32).reshape(-1, COLUMNS)
+
+    def lay_out(self, automaton: RuleAutomaton, edges: Edges) -> bool:
+        """Write the states and edges of one rule. False if there is no room."""
+        states, edge_table = self.tables.arrays["states"], self.tables.arrays["edges"]
+        base, first_edge = self.used.tolist()
+        flat = edges.reshape(-1)
+        for _, callee, _, _, place in automaton.calls:
+            flat[place] = self.numbers.get(callee, -1)
         counter = -1
         if automaton.bounds is not None:
             counter = self.tables.used["counters"] + len(self.counters)
             minimum, maximum = automaton.bounds
             self.counters.append((minimum, -1 if maximum is None else maximum, base + START))
-        spelling = Spelling(self, counter, base + len(automaton.edges))
-        final = {base + state for state in automaton.final}
-        edges, states, numbers = self.edges, self.states, self.numbers
-        for state, row in enumerate(automaton.edges):
-            first = len(edges)
-            literals: list[tuple[bytes, int]] = []
-            for kind, operand, high, target in row:
-                if kind == LITERAL:
-                    literals.append((operand, base + target))  # type: ignore[arg-type]
-                elif kind == CALL:
-                    edges.append((CALL, numbers[operand], 0, base + target))  # type: ignore[index]
-                else:
-                    edges.append((kind, operand, high, base + target))  # type: ignore[arg-type]
-            if literals:
-                spelling.branch(literals, final)
-            flags = FINAL if base + state in final else 0
-            if counter >= 0 and state in (START, END):
-                flags = LOOP if state == START else UNIT_END
-            states.append((self.first_edge + first, len(edges) - first, flags, counter, base + state))
-        spelling.finish(final)
-        self.find_twins(automaton, base)
+        literals = np.frombuffer(automaton.literals or b"\0", dtype=np.uint8)
+        if lay_out(edges, automaton.states, literals, counter, states, edge_table, self.used) == FULL:
+            return False
+        self.starts.append(base + START)
+        if self.sharing_twins:
+            self.find_twins(automaton, edges, base, first_edge)
+        return True
 
-    def find_twins(self, automaton: RuleAutomaton, base: int) -> None:
+    def find_twins(self, automaton: RuleAutomaton, edges: Edges, base: int, first_edge: int) -> None:
         """Let states stand for equal ones in shapes: counted bodies that differ in bounds, and fallbacks.
 
         Equal automata are laid out alike, so the states correspond one to one.
         """
-        twins = self.tables.twins
-        if not self.sharing_twins:
-            return
-        if automaton.bounds is not None and all(callee in self.numbers for callee in automaton.calls):
-            own = range(base, self.first_state + len(self.states))
-            content = tuple(
-                tuple((CALL, self.numbers[edge[1]], *edge[2:]) if edge[0] == CALL else edge for edge in row)  # type: ignore[index]
-                for row in automaton.edges
-            )
-            self.set_twins(own, twins.setdefault(content, own))
-        falls = [edge[3] for row in automaton.edges for edge in row if edge[0] == FALLBACK]
-        if falls and not automaton.calls:
-            places = {state: place for place, state in enumerate(dict.fromkeys(falls))}
-            rows = []
-            for state in (order := list(places)):  # grows while it is walked
-                row = []
-                for kind, low, high, target in automaton.edges[state]:
-                    if target not in places:
-                        places[target] = len(places)
-                        order.append(target)
-                    row.append((kind, low, high, places[target]))
-                rows.append((state in automaton.final, tuple(row)))
-            own_states = [base + state for state in order]
-            self.set_twins(own_states, twins.setdefault(tuple(rows), own_states))
+        end, last_edge = self.used.tolist()
+        if automaton.bounds is not None and all(callee in self.numbers for callee in automaton.callees()):
+            content = (automaton.states, bytes(automaton.literals), edges.tobytes())
+            self.set_twins(content, np.arange(base, end, dtype=np.int32))
+        if automaton.has_fallback and not automaton.calls:
+            listed = np.zeros(1 + end - base, dtype=np.int32)
+            words = np.zeros(1 + 2 * (end - base) + 4 * (last_edge - first_edge), dtype=np.int32)
+            arrays = self.tables.arrays
+            if list_fallbacks(arrays["states"], arrays["edges"], base, end, listed, words):
+                self.set_twins(words[: words[0]].tobytes(), listed[1 : 1 + listed[0]])
 
-    def set_twins(self, own: Iterable[int], twins: Iterable[int]) -> None:
-        """Set the twins of new states."""
-        for state, twin in zip(own, twins):
-            self.states[state - self.first_state] = (*self.states[state - self.first_state][:4], twin)
+    def set_twins(self, content: Any, own: NDArray[np.int32]) -> None:
+        """Set the twins of new states: the first states with the same content."""
+        self.tables.arrays["states"]["twin"][own] = self.tables.twins.setdefault(content, own)
 
     def nbytes(self, automata: Automata) -> int:
         """An estimate of the memory that the grammar's expressions and new table rows take."""
-        edges = sum(len(row) for automaton in automata.rules for row in automaton.edges)
-        return BYTES_PER_EDGE * edges + 16 * (len(self.states) + len(self.edges)) + BYTES_PER_GRAMMAR
+        states, edges = automata.size()
+        return BYTES_PER_EDGE * edges + 16 * (states + edges) + BYTES_PER_GRAMMAR
 
-    def flush(self) -> bool:
-        """Write the new rows into the tables and remember the rules. False if there is no room."""
+    def finish(self) -> bool:
+        """Make the new rows part of the tables and remember the rules. False if there is no room."""
         store_tables = self.tables
-        if not store_tables.has_room(
-            states=len(self.states),
-            edges=len(self.edges),
-            rules=len(self.starts),
-            counters=len(self.counters),
-        ):
+        if not store_tables.has_room(rules=len(self.starts), counters=len(self.counters)):
             return False
-        for name, rows in (("states", self.states), ("edges", self.edges), ("counters", self.counters)):
-            if rows:
-                flat = np.array(rows, dtype=np.int32)
-                store_tables.append(name, flat.view(tables.ARRAYS[name][0]).reshape(-1))
+        store_tables.used["states"], store_tables.used["edges"] = self.used.tolist()
+        if self.counters:
+            flat = np.array(self.counters, dtype=np.int32)
+            store_tables.append("counters", flat.view(tables.COUNTER).reshape(-1))
         store_tables.append("rules", np.array(self.starts, dtype=np.int32))
         store_tables.rule_numbers.update(self.keys)
         return True
-
-
-class Spelling:
-    """Spells literals out byte by byte. Literals that leave one state share their prefixes (a trie).
-
-    The states inside literals follow the rule's own states in the tables. They are numbered
-    when they are first pointed to, and written in that order.
-    """
-
-    def __init__(self, linker: Linker, counter: int, spare: int) -> None:
-        self.linker = linker
-        self.counter = counter
-        self.spare = spare
-        self.queue: deque[tuple[bytes, int] | list[tuple[bytes, int]]] = deque()
-        """What remains to be written: a chain (bytes, target), or a state where literals part."""
-
-    def branch(self, literals: list[tuple[bytes, int]], final: set[int]) -> bool:
-        """Append edges for the literals that leave the current state. Returns whether it is final.
-
-        An empty literal is an epsilon: its target is reached already. A unit's end must not
-        be reached by an epsilon, so counted rules share nothing.
-        """
-        edges = self.linker.edges
-        ends = False
-        if self.counter >= 0 or len(literals) < 2:
-            for data, target in literals:
-                edges.append((BYTE, data[0], data[0], self.chain(data[1:], target)))
-            return False
-        literals.sort()
-        start = 0
-        while start < len(literals):
-            first = literals[start][0]
-            if not first:
-                target = literals[start][1]
-                edges.append((EPSILON, 0, 0, target))
-                ends |= target in final
-                start += 1
-                continue
-            end = start + 1
-            while end < len(literals) and literals[end][0][0] == first[0]:
-                end += 1
-            edges.append((BYTE, first[0], first[0], self.part(literals[start:end])))
-            start = end
-        return ends
-
-    def chain(self, data: bytes, target: int) -> int:
-        """The state from which `data` leads to `target`."""
-        if not data:
-            return target
-        self.queue.append((data, target))
-        state = self.spare
-        self.spare += len(data)
-        return state
-
-    def part(self, literals: list[tuple[bytes, int]]) -> int:
-        """The state after the first byte, which these literals have in common."""
-        if len(literals) == 1:
-            data, target = literals[0]
-            return self.chain(data[1:], target)
-        # They are sorted: what the first and the last one share, all share.
-        low, high = literals[0][0], literals[-1][0]
-        shared = 1
-        while shared < len(low) and shared < len(high) and low[shared] == high[shared]:
-            shared += 1
-        state = self.spare
-        if shared > 1:
-            self.queue.append((low[1:shared], self.spare + shared - 1))
-            self.spare += shared - 1
-        self.queue.append([(data[shared:], target) for data, target in literals])
-        self.spare += 1
-        return state
-
-    def finish(self, final: set[int]) -> None:
-        """Write the states inside literals, in the order of their numbers."""
-        states, edges = self.linker.states, self.linker.edges
-        state = self.linker.first_state + len(states)
-        while self.queue:
-            entry = self.queue.popleft()
-            first = len(edges)
-            if isinstance(entry, list):
-                flags = FINAL if self.branch(entry, final) else 0
-                states.append((self.linker.first_edge + first, len(edges) - first, flags, self.counter, state))
-                state += 1
-            else:
-                data, target = entry
-                n = len(data)
-                edges.extend(zip(repeat(BYTE), data, data, chain(range(state + 1, state + n), (target,))))
-                first += self.linker.first_edge
-                states.extend(
-                    zip(
-                        range(first, first + n),
-                        repeat(1),
-                        repeat(0),
-                        repeat(self.counter),
-                        range(state, state + n),
-                    )
-                )
-                state += n

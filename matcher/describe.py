@@ -25,7 +25,7 @@ from .earley import complete, expand, step
 from .jit import int64, kernel, linked
 from .moves import known_move
 from .parts import least_count, list_holes, symbolic_counter
-from .scan import NO_PIVOT
+from .scan import NO_PIVOT, first_step
 from .sets import intern
 from .tables import (
     DEAD,
@@ -144,7 +144,7 @@ def describe_component(h: Heap, component: int) -> None:
     write_key(h, shape)
     write_key(h, budget_of(h, shape, most))
     pivot = shapes(h)[shape]["pivot"]
-    write_key(h, NO_MASK if pivot == NO_PIVOT else sets(h)[step(h, component, pivot)]["mask"])
+    write_key(h, NO_MASK if pivot == NO_PIVOT else sets(h)[first_step(h, shape, component, pivot)]["mask"])
 
 
 @kernel

@@ -22,10 +22,9 @@ from .describe import (
     called,
     describe,
 )
-from .earley import step
 from .jit import entry, int64, kernel, linked, words_at
 from .parts import divide
-from .scan import NO_PIVOT
+from .scan import NO_PIVOT, first_step
 from .shape import SPARSE_LIMIT, shape_of
 from .tables import (
     FEATURES,
@@ -92,7 +91,7 @@ def prepare(h: Heap, component: int) -> int:
         return shape
     if shapes(h)[shape]["pivot"] == NO_PIVOT:
         return 0
-    pivot = step(h, component, shapes(h)[shape]["pivot"])
+    pivot = first_step(h, shape, component, shapes(h)[shape]["pivot"])
     if pivot == FULL:
         return FULL
     mask = plain_mask(h, pivot)

@@ -1,30 +1,35 @@
-"""The automaton of one rule, while a grammar is being compiled: its states, its edges, what they mean."""
+"""The automaton of one rule, while a grammar is being compiled: its edges, and what is known of it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from infernix.gbnf.grammar import Ranges
 from infernix.gbnf.utf8 import ByteSequence
 
-__all__ = ["END", "LAST_ASCII", "LITERAL", "MAY_SKIP", "NO_SKIP", "START", "Edge", "RuleAutomaton"]
+from .tables import BYTE, CALL, EPSILON, FALLBACK, TOKEN
+
+__all__ = ["COLUMNS", "END", "LAST_ASCII", "LITERAL", "MAY_SKIP", "NO_SKIP", "START", "Call", "RuleAutomaton"]
 
 LITERAL = 5
 """An edge kind of automata only: a whole byte string, spelled out when tables are made."""
-
 START, END = 0, 1
-
-Edge = tuple[int, int | bytes, int, int]
-"""(kind, operand, high, target). BYTE: low, high. LITERAL: the bytes. CALL: the rule, and whether
-an empty string of it may be skipped. TOKEN: the token set. EPSILON: nothing."""
+COLUMNS = 5
+"""An edge is (source, kind, low, high, target). BYTE: low, high. LITERAL: where its bytes begin in
+`literals`, and how many. CALL: the rule, 0. TOKEN: the token set, 0. EPSILON and FALLBACK: 0, 0."""
 
 MAY_SKIP, NO_SKIP = 1, 0
 LAST_ASCII = 0x7F
 
+Call = tuple[int, int, int, int, int]
+"""(source, rule, target, MAY_SKIP or NO_SKIP, place of the rule in `flat`): a call, and whether its rule's
+empty string may be skipped."""
+
 
 @dataclass(slots=True)
 class RuleAutomaton:
-    """One rule: `edges[s]` leave state s. `final` holds the states in which the rule may end.
+    """One rule: `flat` has its edges one after another, in the order in which they were made.
 
     `linked` is (number, nullable) for a rule that is in the tables already; it has no edges.
     `bounds` is (minimum, maximum or None) for a counted rule. `flawed` says that some state
@@ -32,17 +37,60 @@ class RuleAutomaton:
     several bytes: by class and target, and by remaining bytes and target.
     """
 
-    edges: list[list[Edge]] = field(default_factory=lambda: [[], []])
-    final: set[int] = field(default_factory=lambda: {END})
+    flat: list[int] = field(default_factory=list)
+    literals: bytearray = field(default_factory=bytearray)
+    states: int = 2
     bounds: tuple[int, int | None] | None = None
     linked: tuple[int, bool] | None = None
     flawed: bool = False
-    has_epsilon: bool = False
-    calls: dict[int, None] = field(default_factory=dict)
-    encoded: dict[tuple[Ranges, int], list[Edge]] = field(default_factory=dict)
+    has_fallback: bool = False
+    calls: list[Call] = field(default_factory=list)
+    epsilons: list[tuple[int, int]] = field(default_factory=list)
+    places: dict[bytes, int] = field(default_factory=dict)
+    encoded: dict[tuple[Ranges, int], list[tuple[int, int, int]]] = field(default_factory=dict)
     tails: dict[tuple[ByteSequence, int], int] = field(default_factory=dict)
 
     def new_state(self) -> int:
         """Add a state without edges."""
-        self.edges.append([])
-        return len(self.edges) - 1
+        self.states += 1
+        return self.states - 1
+
+    def byte(self, source: int, low: int, high: int, target: int) -> None:
+        """One byte in [low, high]."""
+        self.flat += (source, BYTE, low, high, target)
+
+    def literal(self, source: int, data: bytes, target: int) -> None:
+        """A whole byte string."""
+        place = self.places.get(data)
+        if place is None:
+            place = self.places[data] = len(self.literals)
+            self.literals += data
+        self.flat += (source, LITERAL, place, len(data), target)
+
+    def call(self, source: int, rule: int, target: int, skip: int) -> None:
+        """A string of a rule."""
+        self.calls.append((source, rule, target, skip, len(self.flat) + 2))
+        self.flat += (source, CALL, rule, 0, target)
+
+    def token(self, source: int, token_set: int, target: int) -> None:
+        """One token of a token set."""
+        self.flat += (source, TOKEN, token_set, 0, target)
+
+    def epsilon(self, source: int, target: int) -> None:
+        """Nothing."""
+        self.epsilons.append((source, target))
+        self.flat += (source, EPSILON, 0, 0, target)
+
+    def fall_back(self, source: int, other: int) -> None:
+        """For bytes that no edge of `source` takes, the byte edges of `other`."""
+        self.has_fallback = True
+        self.flat += (source, FALLBACK, 0, 0, other)
+
+    def callees(self) -> Iterable[int]:
+        """The rules that are called."""
+        return (call[1] for call in self.calls)
+
+    def edges(self) -> list[tuple[int, int, int, int, int]]:
+        """The edges, apart."""
+        places = range(0, len(self.flat), COLUMNS)
+        return [tuple(self.flat[place : place + COLUMNS]) for place in places]  # type: ignore[misc]

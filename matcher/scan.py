@@ -186,16 +186,21 @@ def find_byte(h: Heap, first: int, end: int, byte: int) -> int:
 
 
 @kernel
-def first_step(h: Heap, shape: int, image: int, byte: int) -> int:
-    """The set after the first byte, without the rules whose own shapes complete this one. FULL without room."""
+def first_step(h: Heap, shape: int, number: int, byte: int) -> int:
+    """The set after the first byte, without the rules whose own shapes complete this one. FULL without room.
+
+    `number` is the shape's abstract set, or one that has this shape.
+    """
     record = shapes(h)[shape]
-    if record["call_size"] == 0 or known_move(h, image, byte) == DEAD:
-        return step(h, image, byte)
+    if record["call_size"] == 0 or known_move(h, number, byte) == DEAD:
+        return step(h, number, byte)
+    if expand(h, number) == FULL:
+        return FULL
     begin(h, STEP)
-    source = sets(h)[image]
+    source = sets(h)[number]
     for i in range(source["closure_first"], source["closure_first"] + source["closure_size"]):
         item = items(h)[i]
-        if item["origin"] == image and is_listed(h, item["goal"], record["call_first"], record["call_size"]):
+        if item["origin"] == number and is_listed(h, item["goal"], record["call_first"], record["call_size"]):
             continue
         scan_item(h, byte, item["state"], item["goal"], item["origin"], item["count"])
     return settle(h)

@@ -21,7 +21,7 @@ import math
 import mmap
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,7 +122,7 @@ class Tables:
         """What a group of mutually recursive rules consists of -> the rules' numbers."""
         self.standard: dict[int, StandardRule] = {}
         """id of a standard rule -> what it was linked as."""
-        self.twins: dict[Any, Sequence[int]] = {}
+        self.twins: dict[Any, NDArray[np.int32]] = {}
         """What a part of an automaton consists of -> the states that stand for it in shapes."""
         self.token_rows: dict[Any, tuple[int, NDArray[np.uint32]]] = {}
         """Token set -> its number and its bit row, kept alive here."""

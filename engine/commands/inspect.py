@@ -68,14 +68,14 @@ def statistics(parsed: Grammar) -> list[str]:
     shown = ", ".join(f"{counts[kind]} {name}" for kind, name in KINDS.items() if counts[kind])
     automata = build_automata(parsed, lambda _: 0, lambda _: None, monotonic() + MAX_SECONDS)
     alive = [automata.rules[rule] for component in automata.components for rule in component]
-    states = sum(len(automaton.edges) for automaton in alive)
-    edges = sum(len(row) for automaton in alive for row in automaton.edges)
+    states, edges = automata.size()
     recursive = sum(len(component) for component in automata.components if len(component) > 1)
     return [
         f"{len(parsed.rules)} rules, {len(nullable)} of them may match the empty text;"
         f" the whole text {'may' if parsed.root in nullable else 'cannot'} be empty",
         f"{sum(counts.values())} expressions: {shown}",
-        f"compiled: {len(alive)} automata ({recursive} of them mutually recursive), {states} states, {edges} edges",
+        f"compiled: {len(alive)} automata ({recursive} of them mutually recursive),"
+        f" at most {states} states and {edges} edges",
     ]
 
 

@@ -67,6 +67,7 @@ def test_second_bytes() -> None:
             data = chr(code).encode()
             seconds.setdefault(data[0], set()).add(data[1])
             lengths[data[0]] = len(data) - 1
+    in_python = getattr(first_tail, "py_func", first_tail)  # only compiled code may call the kernel itself
     for lead, found in seconds.items():
-        assert first_tail(lead) == (min(found), max(found), lengths[lead])
+        assert in_python(lead) == (min(found), max(found), lengths[lead])
         assert found == set(range(min(found), max(found) + 1))

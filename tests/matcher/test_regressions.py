@@ -95,6 +95,19 @@ REGRESSIONS = {
         path=(0,),
     ),
     # A state takes over its fallback's edges, not its acceptance: state 1 goes round for ever.
+    "a left-recursive rule whose text has a pivot": Regression(
+        {
+            "root": alternatives(
+                [
+                    sequence([ROOT, repeat(X, 0, None)]),
+                    sequence([Automaton((((99, 55295, 0), (57344, 57344, 1)), ()), frozenset([1])), A]),
+                ]
+            ),
+            "x": alternatives([B, TokenSet((1,))]),
+        },
+        tokens=(b"c", "é".encode(), b"cc"),
+        path=(0, 1, 2),
+    ),
     "an automaton whose fallback accepts": Regression(
         {
             "root": Automaton(
