@@ -252,7 +252,7 @@ def fingerprint(report: Report) -> str:
     difference = report.finding.difference
     case = report.finding.case
     present = sorted(name for problem in case.problems for name in of_source(problem.kind, problem.source))
-    present += sorted(of_difference(difference, case.vocabulary))
+    present += sorted(of_difference(difference, case))
     kind = difference.kind if difference.check not in ("crash", "hang", "growth") else difference.detail
     return digest(repr((difference.signature, kind, present if report.shrunk else "", report.reproducible)))
 

@@ -87,18 +87,30 @@ def features(case: Case) -> frozenset[str]:
     return frozenset(found)
 
 
-def of_difference(difference: Difference, spec: VocabularySpec) -> frozenset[str]:
+def of_difference(difference: Difference, case: Case) -> frozenset[str]:
     """What kinds of token a difference is about, or what kind of text."""
     if difference.check == "verdict":
         return frozenset(of_text(difference.kind, ast.literal_eval(difference.detail)))
-    vocabulary = spec.build()
-    return frozenset(_kind_of_token(vocabulary, token) for token in difference.tokens if token < vocabulary.size)
+    vocabulary = case.vocabulary.build()
+    before = _bytes_before(difference, case, vocabulary)
+    return frozenset(_kind_of_token(vocabulary, token, before) for token in difference.tokens)
 
 
-def _kind_of_token(vocabulary: Vocabulary, token: int) -> str:
+def _bytes_before(difference: Difference, case: Case, vocabulary: Vocabulary) -> bytes:
+    """The last bytes before the tokens of a difference: a token may finish what another has begun."""
+    taken: list[int] = []
+    for place, step in enumerate(case.problems[difference.problem].walk[: difference.step + 1]):
+        if step.verb == "rollback":
+            del taken[max(len(taken) - step.ids[0], 0) :]
+        elif step.verb == "token" or (place == difference.step and difference.check == "sight"):
+            taken += step.ids
+    return b"".join(vocabulary.token_bytes(token) for token in taken[-LONGEST_TAIL:] if token < vocabulary.size)
+
+
+def _kind_of_token(vocabulary: Vocabulary, token: int, before: bytes) -> str:
     match vocabulary.kind(token):
         case TokenKind.ORDINARY:
-            if SURROGATE.search(vocabulary.token_bytes(token)):
+            if SURROGATE.search(before[-2:] + vocabulary.token_bytes(token)):
                 return "token:surrogate"
             return "token:text" if may_be_cut_out(vocabulary.token_bytes(token)) else "token:no-utf8"
         case TokenKind.EOS:

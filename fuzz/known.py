@@ -92,7 +92,7 @@ def _entry(table: dict[str, object]) -> KnownDifference:
 
 def classify(finding: Finding, entries: Sequence[KnownDifference] | None = None) -> KnownDifference | None:
     """The first entry that fits a finding; None if it is unknown."""
-    present = features(finding.case) | of_difference(finding.difference, finding.case.vocabulary)
+    present = features(finding.case) | of_difference(finding.difference, finding.case)
     for entry in known_differences() if entries is None else entries:
         if entry.fits(finding.difference, present):
             return entry
