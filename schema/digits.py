@@ -100,7 +100,8 @@ class DigitLanguage:
     `digits` is the greatest number of significant digits, `places` that of fraction digits
     (0: no point at all), `zeros` that of zeros right behind the point before the first
     significant digit. `whole` allows a text without a point, `fraction` demands a fraction that is not zero.
-    The value times 10**`scale` must be a multiple of `modulus` (then places <= scale). A text without a
+    The value times 10**`scale` must be a multiple of `divisor` (then places <= scale) and of none of `avoided`;
+    all of these divide `modulus`, and a `divisor` of 0 stands for it. A text without a
     point and of at most `point_zero` digits may end in `.0` as well (-1: none may).
     """
 
@@ -114,6 +115,8 @@ class DigitLanguage:
     modulus: int = 1
     scale: int = 0
     point_zero: int = -1
+    divisor: int = 0
+    avoided: tuple[int, ...] = ()
 
 
 class _Prefix(NamedTuple):
@@ -273,7 +276,8 @@ class _Reader:
         if lower < 0 or upper > 0 or (lower == 0 and not self.low.fraction_is_zero_from(place)):
             return False
         missing = language.scale - place
-        return bool(state.rest * 10 ** max(missing, 0) % language.modulus == 0)
+        value = state.rest * 10 ** max(missing, 0)
+        return value % (language.divisor or language.modulus) == 0 and all(value % item for item in language.avoided)
 
 
 def _sign(value: int) -> int:

@@ -170,7 +170,7 @@ _NUMBERS = (
     Keyword("maximum", _YES, number_shape, note="as `minimum`"),
     Keyword("exclusiveMinimum", _YES, number_or_boolean_shape, note="a number; in draft-04 a boolean"),
     Keyword("exclusiveMaximum", _YES, number_or_boolean_shape, note="a number; in draft-04 a boolean"),
-    Keyword("multipleOf", _PARTLY, positive_shape, note="divisors whose remainders fit an automaton"),
+    Keyword("multipleOf", _PARTLY, positive_shape, note="divisors with few remainders; under `not` whole ones"),
 )
 _STRINGS = (
     Keyword("minLength", _YES, count_shape, note="counts Unicode characters"),
@@ -200,9 +200,15 @@ _ARRAYS = (
     Keyword("minItems", _YES, count_shape),
     Keyword("maxItems", _YES, count_shape),
     Keyword("uniqueItems", _PARTLY, boolean_shape, note="`false`, at most one item, or items of a few known values"),
-    Keyword("contains", _PARTLY, schema_shape, _D6, note="up to three in one array, within 4096 combinations of counts"),
+    Keyword("contains", _PARTLY, schema_shape, _D6, note="up to three in one array, 4096 combinations of counts"),
     Keyword("minContains", _PARTLY, count_shape, _D19, note="as `contains`"),
-    Keyword("maxContains", _PARTLY, count_shape, _D19, note="as `contains`; also needs the complement of the contained schema"),
+    Keyword(
+        "maxContains",
+        _PARTLY,
+        count_shape,
+        _D19,
+        note="as `contains`, where the complement is expressible",
+    ),
 )
 _OBJECTS = (
     Keyword("properties", _YES, schema_map_shape, note="generated in the declared order"),

@@ -27,7 +27,7 @@ from .facts import (
     Link,
     Refusal,
 )
-from .numbers import ANY_NUMBER, DIGITS, FRACTION, INTEGER, NumberSet
+from .numbers import ANY_NUMBER, FRACTION, INTEGER, NumberSet, is_whole
 from .objects import ObjectPart, ObjectSet, Some
 from .strings import StringLanguage
 
@@ -92,13 +92,18 @@ class _Negation:
             self.add(Facts(NUMBER, numbers=NumberSet(high=numbers.low, high_open=not numbers.low_open)))
         if numbers.high is not None:
             self.add(Facts(NUMBER, numbers=NumberSet(low=numbers.high, low_open=not numbers.high_open)))
-        if numbers.kind == DIGITS:
-            self.refuse(NUMBER, "the complement of draft-04's integer is not expressible")
-        elif numbers.kind != ANY_NUMBER:
-            kind = FRACTION if numbers.kind == INTEGER else INTEGER
+        if numbers.kind != ANY_NUMBER:
+            # Of draft-04's integers 1.0 is none, but most validators have it otherwise: it is left out.
+            kind = INTEGER if numbers.kind == FRACTION else FRACTION
             self.add(Facts(NUMBER, numbers=NumberSet(kind=kind)))
-        if numbers.divisors:
-            self.refuse(NUMBER, "the complement of multipleOf is not expressible")
+        for divisor in numbers.divisors:
+            if is_whole(divisor):
+                self.add(Facts(NUMBER, numbers=NumberSet(kind=FRACTION)))
+                self.add(Facts(NUMBER, numbers=NumberSet(kind=INTEGER, avoided=(int(divisor),))))
+            else:
+                self.refuse(NUMBER, "the complement of a multipleOf with a fraction is not expressible")
+        for divisor in numbers.avoided:
+            self.add(Facts(NUMBER, numbers=NumberSet(divisors=(divisor,))))
 
     def _strings(self, facts: Facts) -> None:
         language = facts.strings

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import lru_cache
+from math import lcm
 
 from infernix.gbnf.errors import UnsupportedSchema
 from infernix.gbnf.grammar import (
@@ -125,7 +126,7 @@ def _mirrored(numbers: NumberSet) -> NumberSet:
     """The range of the negated numbers."""
     low = None if numbers.high is None else -numbers.high
     high = None if numbers.low is None else -numbers.low
-    return NumberSet(low, numbers.high_open, high, numbers.low_open, numbers.kind, numbers.divisors)
+    return numbers._replace(low=low, low_open=numbers.high_open, high=high, high_open=numbers.low_open)
 
 
 def _zero() -> Expression:
@@ -144,7 +145,7 @@ def number_text(numbers: NumberSet) -> Expression:
         return RuleRef(NUMBER_RULE.name)
     if numbers == NumberSet(kind=INTEGER):
         return RuleRef(INTEGER_RULE.name)
-    if numbers.divisors or numbers.kind == FRACTION:
+    if numbers.divisors or numbers.avoided or numbers.kind == FRACTION:
         forms = _stepped(numbers)
     elif numbers.whole:
         low, high = integer_bounds(numbers)
@@ -181,15 +182,16 @@ def _ranged(numbers: NumberSet) -> list[Expression]:
 
 def _stepped(numbers: NumberSet) -> list[Expression]:
     """Multiples of the divisors, or numbers with a fraction: plain decimals that binary64 keeps."""
-    whole = numbers.whole
-    modulus, places = scaled_divisor(numbers.divisors, whole) if numbers.divisors else (1, SAFE_DIGITS)
+    modulus, places = scaled_divisor(numbers.divisors, numbers.whole) if numbers.divisors else (1, SAFE_DIGITS)
+    whole = numbers.whole or places == 0
     zeros = ""
-    if whole or places == 0:
+    if whole and not numbers.avoided:
         while modulus % 10 == 0:  # multiples of ten end in a zero; the rest is smaller
             modulus, zeros = modulus // 10, zeros + "0"
     forms: list[Expression] = []
     for sign, side in ((None, numbers), (MINUS, _mirrored(numbers))):
-        low, high = _closed(side)
+        greatest = 10**SAFE_DIGITS - 1 if not whole else INT64_MAX if sign is None else -INT64_MIN
+        low, high = _closed(side, Decimal(greatest))
         if high < low:
             continue
         body = _multiples(low, high, modulus, places, zeros, numbers)
@@ -197,9 +199,8 @@ def _stepped(numbers: NumberSet) -> list[Expression]:
     return forms
 
 
-def _closed(numbers: NumberSet) -> tuple[Decimal, Decimal]:
-    """The range's bounds that are not negative, inclusive on a grid of 15 decimal places."""
-    limit = Decimal(INT64_MAX if numbers.whole else 10**SAFE_DIGITS - 1)
+def _closed(numbers: NumberSet, limit: Decimal) -> tuple[Decimal, Decimal]:
+    """The range's bounds that are not negative and within a limit, inclusive on a grid of 15 decimal places."""
     step = Decimal(1).scaleb(-SAFE_DIGITS)
     low, high = Decimal(0), limit
     if numbers.low is not None and numbers.low >= 0:
@@ -213,10 +214,18 @@ def _closed(numbers: NumberSet) -> tuple[Decimal, Decimal]:
 
 def _multiples(low: Decimal, high: Decimal, modulus: int, places: int, zeros: str, numbers: NumberSet) -> Expression:
     """Plain texts between two bounds whose value times 10**places is a multiple of the modulus."""
-    if numbers.whole or (numbers.divisors and places == 0):
+    if numbers.whole or places == 0:
         unit = Decimal(10 ** len(zeros))
         low = (low / unit).to_integral_value(ROUND_CEILING)
         high = (high / unit).to_integral_value(ROUND_FLOOR)
+        if numbers.avoided:
+            tracked = lcm(modulus, *numbers.avoided)
+            return digit_automaton(
+                DigitLanguage(
+                    max(low, Decimal(0)), high, INT64_DIGITS, modulus=tracked, point_zero=_point_zero(numbers),
+                    divisor=modulus, avoided=numbers.avoided,
+                )
+            )  # fmt: skip
         return _whole_multiples(low, high, modulus, zeros, _point_zero(numbers))
     return digit_automaton(
         DigitLanguage(

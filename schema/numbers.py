@@ -32,6 +32,8 @@ __all__ = [
 
 Exact = int | Decimal
 
+MAX_TRIED = 100
+"""So many members of a range are tried before it counts as one that avoided divisors do not empty."""
 ANY_NUMBER = "number"
 INTEGER = "integer"
 DIGITS = "digits"
@@ -39,7 +41,10 @@ FRACTION = "fraction"
 
 
 class NumberSet(NamedTuple):
-    """Numbers in a range, of a kind, divisible by every divisor."""
+    """Numbers in a range, of a kind, divisible by every divisor and by none of `avoided`, which are whole.
+
+    (`avoided` is what `not` makes of a divisor; the kind is then one of whole numbers.)
+    """
 
     low: Exact | None = None
     low_open: bool = False
@@ -47,6 +52,7 @@ class NumberSet(NamedTuple):
     high_open: bool = False
     kind: str = ANY_NUMBER
     divisors: tuple[Exact, ...] = ()
+    avoided: tuple[int, ...] = ()
 
     def meet(self, other: NumberSet) -> NumberSet | None:
         """The intersection; None when it is plainly empty."""
@@ -60,11 +66,14 @@ class NumberSet(NamedTuple):
         if kind is None:
             return None
         divisors = self.divisors + tuple(item for item in other.divisors if item not in self.divisors)
-        result = NumberSet(low, low_open, high, high_open, kind, divisors)
+        avoided = self.avoided + tuple(item for item in other.avoided if item not in self.avoided)
+        result = NumberSet(low, low_open, high, high_open, kind, divisors, avoided)
         return None if result.is_empty() else result
 
     def is_empty(self) -> bool:
-        """Whether the set is empty; exact except for fractions with divisors."""
+        """Whether the set is empty; exact except for fractions with divisors, and avoided divisors in long ranges."""
+        if self.avoided and any(_divides(item, self._step_mantissa()) for item in self.avoided):
+            return True
         if self.kind == FRACTION and any(is_whole(divisor) for divisor in self.divisors):
             return True
         if self.low is None or self.high is None:
@@ -81,7 +90,17 @@ class NumberSet(NamedTuple):
         index = ceil(Fraction(self.low) / step)
         if self.low_open and index * step == self.low:
             index += 1
-        return index * step > self.high or (index * step == self.high and self.high_open)
+        if index * step > self.high or (index * step == self.high and self.high_open):
+            return True
+        return (
+            bool(self.avoided)
+            and not any(self.contains(int((index + more) * step)) for more in range(MAX_TRIED))
+            and (index + MAX_TRIED) * step > self.high
+        )
+
+    def _step_mantissa(self) -> int:
+        """The least common multiple of the divisors among the whole numbers."""
+        return scaled_divisor(self.divisors, True)[0]
 
     @property
     def whole(self) -> bool:
@@ -105,6 +124,8 @@ class NumberSet(NamedTuple):
             if not isinstance(value, int):
                 return False
         elif self.kind != ANY_NUMBER and is_whole(value) != (self.kind == INTEGER):
+            return False
+        if any(_divides(divisor, value) for divisor in self.avoided):
             return False
         return all(_divides(divisor, value) for divisor in self.divisors)
 

@@ -143,7 +143,10 @@ def _number_data(numbers: NumberSet) -> dict[str, Any]:
         data["above" if numbers.low_open else "from"] = _plain(numbers.low)
     if numbers.high is not None:
         data["below" if numbers.high_open else "to"] = _plain(numbers.high)
-    return {**data, "multiplesOf": [_plain(item) for item in numbers.divisors]} if numbers.divisors else data
+    for key, divisors in (("multiplesOf", numbers.divisors), ("notMultiplesOf", numbers.avoided)):
+        if divisors:
+            data[key] = [_plain(item) for item in divisors]
+    return data
 
 
 def _string_data(language: StringLanguage) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from math import inf, nextafter
 from typing import Any
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -177,3 +178,34 @@ def test_multiples(value: Decimal, step: str, padding: str) -> None:
     if multiple and "." in canonical and len(canonical.partition(".")[2]) <= places:
         assert language.accepts(canonical), (canonical, step)
     assert not language.accepts(text + "e" + (padding or "1"))
+
+
+DIVISORS = st.sampled_from([1, 2, 3, 4, 6, 10, 20])
+_multiples = st.fixed_dictionaries(
+    {"multipleOf": DIVISORS},
+    optional={"type": st.sampled_from(["integer", "number"]), "minimum": st.integers(-9, 9)},
+)
+SOME_NUMBERS = [*range(-40, 41), 0.5, -0.5, 7.5, 100, 12345, 10**15, -(2**63), 2**63 - 1, 4.0]
+
+
+@given(_multiples, _multiples, st.sampled_from(["integer", "number"]), st.sampled_from(["allOf", "anyOf", "oneOf"]))
+def test_what_is_no_multiple(first: dict[str, Any], second: dict[str, Any], kind: str, keyword: str) -> None:
+    """Against integer arithmetic by the validator."""
+    schema = {"type": kind, "not": {keyword: [first, {"not": second}]}}
+    judge = jsonschema.Draft202012Validator(schema)
+    try:
+        language = for_schema(schema)
+    except UnsatisfiableSchema:
+        assert not any(map(judge.is_valid, SOME_NUMBERS))
+        return
+    for number in SOME_NUMBERS:
+        assert language.accepts(json.dumps(number)) == judge.is_valid(number), (schema, number)
+
+
+def test_draft_04_takes_the_complement_of_integers_strictly() -> None:
+    """Whether 1.0 is an integer there depends on the reader, so it is written neither way."""
+    schema = {"$schema": "http://json-schema.org/draft-04/schema#", "type": "number", "not": {"type": "integer"}}
+    language = for_schema(schema)
+    assert language.accepts("1.5")
+    assert not language.accepts("1")
+    assert not language.accepts("1.0")
