@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from infernix.gbnf.errors import VocabularyError
 
 from .bitmask import Words, pack, words_for
-from .trie import Trie, trie_of_lengths
+from .trie import Trie
+from .trie_cache import cached_trie
 
 __all__ = ["TokenKind", "Vocabulary"]
 
@@ -146,7 +147,7 @@ class Vocabulary:
     def _trie(self) -> Trie:
         ordinary = self._ordinary_ids()
         lengths = np.diff(self.bytes_offsets)[ordinary]
-        return trie_of_lengths(self.bytes_data, lengths, ordinary.astype(np.int32))
+        return cached_trie(self.bytes_data, lengths, ordinary.astype(np.int32))
 
     @cached_property
     def bytes_data(self) -> NDArray[np.uint8]:
