@@ -48,11 +48,11 @@ format: $(VENV)/.dev  ## rewrite the sources in the house style
 fuzz: $(VENV)/.fuzz  ## search for differences to other engines (two minutes)
 	$(BIN)/infernix fuzz run --minutes 2 --vocabulary synthetic --out build/fuzz --fresh
 
-bench: $(VENV)/.bench  ## the benchmark against other engines (about half an hour)
-	$(BIN)/python -m bench.masks
+bench: $(VENV)/.bench  ## all benchmarks into build/bench (about two hours)
+	$(BIN)/python -m bench
 
-bench-quick: $(VENV)/.bench  ## the same on a small sample (about three minutes)
-	$(BIN)/python -m bench.masks --quick
+bench-quick: $(VENV)/.bench  ## real schemas, a small sample of them (about three minutes)
+	$(BIN)/python -m bench --quick
 
 clean:  ## remove the environment and everything that was built
 	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

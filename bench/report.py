@@ -67,7 +67,8 @@ def tables(data: Mapping[str, Any]) -> str:
     parts = [
         ", ".join(f"{name} {version}" for name, version in data["versions"].items()),
         f"{data['cases']} cases, {data['common']} of them common to all engines"
-        f" with {data['common_texts']} texts; masks {data['mask_width']} tokens wide.",
+        f" with {data['common_texts']} texts; masks {data['mask_width']} tokens wide;"
+        f" the smallest time of {data.get('repeat', 1)} run(s) for each call.",
     ]
     for name, title in FIGURES.items():
         rows = [[engine, *_row(figures[name], COLUMNS)] for engine, figures in engines.items()]

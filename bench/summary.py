@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .clock import NS_PER_MS, NS_PER_US
+from .repeat import fastest
 from .walk import CUT, CaseResult, Walk
 
 __all__ = ["PERCENTILES", "EngineSummary", "Results", "describe", "geometric_mean"]
@@ -71,8 +72,10 @@ class Results:
     by_case: dict[str, dict[str, CaseResult]] = field(default_factory=dict)
 
     def add(self, result: CaseResult) -> None:
-        """Record one result."""
-        self.by_case.setdefault(result.case, {})[result.engine] = result
+        """Record one result; with an earlier one of the same engine and case, the smallest times of both."""
+        results = self.by_case.setdefault(result.case, {})
+        earlier = results.get(result.engine)
+        results[result.engine] = result if earlier is None else fastest(earlier, result)
 
     def of(self, engine: str) -> list[CaseResult]:
         """All results of one engine."""
