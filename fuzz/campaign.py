@@ -31,7 +31,7 @@ from .files import case_text, finding_text, markdown, read_finding
 from .job import Outcome, Report, Settings, serve_job
 from .known import known_differences
 
-__all__ = ["Campaign", "Pool", "State"]
+__all__ = ["Campaign", "Pool", "State", "fingerprint"]
 
 IN_FLIGHT = 2
 """Numbers that a worker has at a time: one to work on, one to begin with at once."""
