@@ -28,6 +28,7 @@ from .dfa import MAX_STATES
 
 __all__ = ["DigitLanguage", "digit_automaton", "explore"]
 
+TOO_MANY = f"the set of numbers needs more than {MAX_STATES} states"
 ZERO = ord("0")
 POINT = ord(".")
 
@@ -52,7 +53,7 @@ def explore(
             mine.append((low, high, number))
         edges.append(mine)
         if len(order) > MAX_STATES:
-            raise UnsupportedSchema(f"the set of numbers needs more than {MAX_STATES} states")
+            raise UnsupportedSchema(TOO_MANY)
     live = _live(edges, [number for number, state in enumerate(order) if accepts(state)])
     if 0 not in live:
         return NOTHING
@@ -163,6 +164,8 @@ def digit_automaton(language: DigitLanguage) -> Expression:
     if language.low > language.high:
         return NOTHING
     reader = _Reader(language)
+    if reader.least_states() > MAX_STATES:
+        raise UnsupportedSchema(TOO_MANY)
     return explore(_Prefix(0, BEFORE_POINT, 0, 0, 0, False, False), reader.edges, reader.accepts)
 
 
@@ -173,6 +176,13 @@ class _Reader:
         self.language = language
         self.low = _split(language.low)
         self.high = _split(language.high)
+
+    def least_states(self) -> int:
+        """A lower bound on the number of states: away from the bounds every remainder occurs after every digit."""
+        free = len(self.high.whole) - 1
+        if len(self.low.whole) >= free:
+            return 0
+        return sum(min(10**position, self.language.modulus) for position in range(free))
 
     def edges(self, state: NamedTuple) -> Iterator[Edge]:
         """The digits and the point that may follow."""
