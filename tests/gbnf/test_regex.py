@@ -21,7 +21,7 @@ from infernix.gbnf.grammar import (
     Sequence,
     walk,
 )
-from infernix.gbnf.regex import ANY_TEXT, MAX_COUNT, MAX_DEPTH, parse_regex, parse_search, regex_grammar
+from infernix.gbnf.regex import ANY_TEXT, MAX_COUNT, MAX_DEPTH, MAX_LENGTH, parse_regex, parse_search, regex_grammar
 
 # ---------------------------------------------------------------- against Python's re
 SHORT_TEXTS = ["".join(chars) for length in range(5) for chars in itertools.product(ALPHABET, repeat=length)]
@@ -375,6 +375,13 @@ def test_deep_nesting_is_a_limit_not_a_crash():
         with pytest.raises(RegexError, match="deep") as caught:
             parse_regex(text)
         assert caught.value.position == text.index("(", MAX_DEPTH) if "|" not in text else 3 * MAX_DEPTH
+
+
+def test_the_longest_pattern():
+    assert parse_regex("a" * MAX_LENGTH) == Literal("a" * MAX_LENGTH)
+    with pytest.raises(RegexError, match="at most 262144 characters") as caught:
+        parse_regex("a" * (MAX_LENGTH + 1))
+    assert caught.value.position == MAX_LENGTH
 
 
 def test_long_patterns_take_linear_time():
