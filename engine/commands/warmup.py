@@ -1,7 +1,7 @@
 """`infernix warmup`: compile the jitted code once, so that no later command has to.
 
-Kernels are compiled when they are first called, and kept on disk; so the warm-up calls each
-public operation once on a grammar that has one of everything.
+Kernels are compiled when they are first called with arrays of some type, and kept on disk; so the
+warm-up calls each public operation once, on grammars that have one of everything.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ root    ::= item ("," item)* "!"
 item    ::= [a-zé]{2,5} | "(" root ")" | "" | Token(65, 66) | ExcludeToken(67)
 """
 TEXT = b"ab,(cd!),e"
+ANY_KEY_BUT_THESE = '{"properties": {"id": {"const": 1}}}'
+"""Keys that are not declared make automata with fallbacks, which GBNF cannot write."""
+OBJECT = b'{"id": 1, "k": 2}'
 
 Step = tuple[str, Callable[[], Any]]
 
@@ -105,15 +108,37 @@ def _steps() -> Iterator[Step]:
             state["matcher"].accept_token(byte)
             state["matcher"].fill_mask(state["row"])
 
-    def sample() -> None:
+    def accept_object() -> None:
+        import infernix
+
+        matcher = infernix.Matcher(infernix.compile_json_schema(ANY_KEY_BUT_THESE, state["vocabulary"]))
+        for _ in range(2):  # the second time masks are known, and only the words that differ are written
+            for byte in OBJECT:
+                matcher.mask_row()
+                matcher.accept_token(byte)
+            matcher.reset()
+
+    def move() -> None:
+        # As when the heap is full: the matcher carries its sets over to a new one.
+        state["compiled"].store.retire(state["matcher"].live_sets(), fresh_masks=False)
+        state["matcher"].find_forced_bytes()
+
+    def draw() -> None:
         import numpy as np
 
-        from infernix.sampling import Purpose, SamplingParams
+        from infernix.sampling import sample
 
-        from ..sampler import sample_token
+        logits = np.zeros((1, state["vocabulary"].size), dtype=np.float32)
+        for row in (state["row"], state["matcher"].mask_row()):  # one that can be written, one that cannot
+            sample(logits, row[None])
 
-        logits = np.zeros(state["vocabulary"].size, dtype=np.float32)
-        sample_token(logits, state["row"], None, SamplingParams(), position=0, purpose=Purpose.PREFILL)
+    def verify() -> None:
+        import numpy as np
+
+        from infernix.sampling import accept
+
+        logits = np.zeros((1, 2, state["vocabulary"].size), dtype=np.float32)
+        accept(logits, np.zeros((1, 1), dtype=np.int32))
 
     yield "loading, compiling a grammar", prepare
     yield "first set", start
@@ -121,4 +146,7 @@ def _steps() -> Iterator[Step]:
     yield "tokens", accept
     yield "forced bytes", lambda: state["matcher"].find_forced_bytes()
     yield "bytes", lambda: state["matcher"].fork().accept_bytes(b"x!")
-    yield "sampling", sample
+    yield "JSON Schema", accept_object
+    yield "a new heap", move
+    yield "sampling", draw
+    yield "verifying drafts", verify

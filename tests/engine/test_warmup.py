@@ -1,0 +1,74 @@
+"""After `infernix warmup` into an empty cache, a second process compiles nothing, whatever it calls."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+USE_EVERYTHING = """
+from numba.core import event
+
+compiled = []
+
+class Listener(event.Listener):
+    def on_start(self, started):
+        pass
+
+    def on_end(self, ended):
+        compiled.append(ended.data["dispatcher"].py_func.__qualname__)
+
+event.register("numba:compile", Listener())
+
+import numpy as np
+import infernix
+from infernix.matcher.lookahead import lookahead_masks
+from infernix.sampling import SamplingParams, accept, sample
+
+vocabulary = infernix.Vocabulary.byte_level()
+row = np.zeros(vocabulary.words, dtype=np.uint32)
+
+def use(compiled_grammar, text):
+    matcher = infernix.Matcher(compiled_grammar)
+    for byte in text:
+        matcher.fill_mask(row)
+        matcher.mask_row()
+        matcher.accept_token(byte)
+    matcher.rollback_tokens(2)
+    matcher.fill_mask(row.view(np.int32))
+    matcher.find_forced_bytes()
+    matcher.reset()
+    matcher.accept_bytes(text[:1])
+    matcher.mask_row()
+    return matcher
+
+schema = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 20}, "day": {"format": "date"}}}
+use(infernix.compile_json_schema(schema, vocabulary), '{"name": "Zo\\u00eb", "age": 36}'.encode())
+use(infernix.compile_regex("([a-z]+[ .]+){1,30}", vocabulary), b"ab. cd. ")
+use(infernix.compile_choice(["alpha", "beta", "al"], vocabulary), b"alpha")
+use(infernix.compile_gbnf('root ::= "a" (Token(66) | ExcludeToken(67)) "z" [^"]{0,100}', vocabulary), b"aBzxy")
+matcher = use(infernix.compile_gbnf('root ::= root "a" | "b" | "(" root ")"', vocabulary), b"(baa)a")
+lookahead_masks([matcher], [[98, 97, 999]], np.zeros((1, 4, vocabulary.words), dtype=np.uint32))
+for fresh_masks in (False, True):
+    matcher.compiled.store.retire(matcher.live_sets(), fresh_masks)
+    matcher.fill_mask(row)
+    matcher.find_forced_bytes()
+logits = np.zeros((1, vocabulary.size), dtype=np.float32)
+for mask in (None, row[None], matcher.mask_row()[None]):
+    sample(logits, mask, SamplingParams(temperature=0.7, top_k=5, top_p=0.9))
+accept(np.zeros((1, 2, vocabulary.size), dtype=np.float32), np.zeros((1, 1), dtype=np.int32))
+print(*compiled)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_warmup_leaves_nothing_to_compile(tmp_path):
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "INFERNIX_CACHE": str(tmp_path / "infernix")}
+    environment.pop("NUMBA_DISABLE_JIT", None)
+    subprocess.run([Path(sys.executable).with_name("infernix"), "warmup"], env=environment, check=True)
+    finished = subprocess.run(
+        [sys.executable, "-c", USE_EVERYTHING], env=environment, stdout=subprocess.PIPE, text=True, check=True
+    )
+    assert finished.stdout.split() == []
