@@ -45,15 +45,17 @@ def is_empty(language: StringLanguage) -> bool:
         return strings.is_empty(language)
     if length < 0 or (language.max_length is not None and length > language.max_length):
         return True
-    if length >= language.min_length and (not language.excluded or _is_endless(language)):
+    if language.excluded and language.max_length is None and _is_endless(language._replace(excluded=frozenset())):
+        return False
+    if length >= language.min_length and not language.excluded:
         return False
     return strings.is_empty(language)
 
 
 def _is_endless(language: StringLanguage) -> bool:
-    """Whether a language with a member is plainly infinite, so that no few exclusions make it empty."""
-    if language.max_length is not None or language.formats or language.not_patterns:
-        return False
+    """Whether a language with a member and without a greatest length is infinite, so that no exclusions empty it."""
+    if language.formats or language.not_patterns:
+        return strings.is_endless(language)
     if len(language.patterns) != 1:
         return not language.patterns
     lengths = text_lengths(search_expression(language.patterns[0]))

@@ -56,6 +56,7 @@ __all__ = [
     "disjoint",
     "intersect",
     "is_empty",
+    "is_endless",
     "json_text",
     "values",
 ]
@@ -63,6 +64,7 @@ __all__ = [
 MAX_AUTOMATON_LENGTH = 8192
 """The largest length bound that an automaton counts."""
 CACHED_LANGUAGES = 1024
+CACHED_AUTOMATA = 64
 
 
 class StringLanguage(NamedTuple):
@@ -147,6 +149,12 @@ def is_empty(language: StringLanguage) -> bool:
     return values(language) == NOTHING
 
 
+def is_endless(language: StringLanguage) -> bool:
+    """Whether infinitely many strings belong to the language. Raises as `is_empty`."""
+    dfa = _automaton(language)
+    return not dfa.is_empty and dfa.lengths[1] is None
+
+
 def disjoint(first: StringLanguage, second: StringLanguage) -> bool:
     """Whether no string belongs to both languages. Raises as `is_empty`."""
     return is_empty(intersect(first, second))
@@ -186,9 +194,8 @@ def json_text(language: StringLanguage, raw: bool = False) -> Expression:
 @lru_cache(CACHED_LANGUAGES)
 def _endless_texts(language: StringLanguage) -> Automaton | None:
     """The automaton of the JSON texts of an infinite language; None for a finite one."""
-    dfa = _automaton(language)
-    values_of = dfa.to_expression()
-    if not isinstance(values_of, Automaton) or dfa.lengths[1] is not None:
+    values_of = _automaton(language).to_expression() if is_endless(language) else None
+    if not isinstance(values_of, Automaton):
         return None
     try:
         return quoted(values_of)
@@ -224,6 +231,7 @@ def _required_parts(language: StringLanguage) -> list[Expression]:
     return [part for part in found if part != ANY_TEXT]
 
 
+@lru_cache(CACHED_AUTOMATA)
 def _automaton(language: StringLanguage) -> Dfa:
     """All assertions together as one automaton, or `UnsupportedSchema` beyond the limits."""
     try:
