@@ -46,7 +46,7 @@ format: $(VENV)/.dev  ## rewrite the sources in the house style
 	$(BIN)/ruff format .
 
 fuzz: $(VENV)/.fuzz  ## search for differences to other engines (two minutes)
-	$(BIN)/infernix fuzz run --minutes 2 --vocabulary synthetic --out build/fuzz --fresh
+	$(BIN)/infernix fuzz run --minutes 2 --vocabulary synthetic --out build/fuzz --fresh --ours-only
 
 bench: $(VENV)/.bench  ## all benchmarks into build/bench (about two hours)
 	$(BIN)/python -m bench

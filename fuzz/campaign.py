@@ -30,8 +30,9 @@ from .features import of_difference, of_source
 from .files import case_text, finding_text, markdown, read_finding
 from .job import Outcome, Report, Settings, serve_job
 from .known import known_differences
+from .names import OWN_ENGINES
 
-__all__ = ["Campaign", "Pool", "State", "fingerprint"]
+__all__ = ["Campaign", "Pool", "State", "concerns_us", "name_of_unknown"]
 
 IN_FLIGHT = 2
 """Numbers that a worker has at a time: one to work on, one to begin with at once."""
@@ -223,7 +224,7 @@ class Campaign:
             if report.shrunk:
                 self._keep_smallest(path, report)
             return
-        name = f"unknown-{fingerprint(report)}"
+        name = name_of_unknown(report)
         self.state.unknown[name] = self.state.unknown.get(name, 0) + 1
         self._keep_smallest(self.folder / "findings" / f"{name}.toml", report)
 
@@ -247,14 +248,21 @@ class Campaign:
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
-def fingerprint(report: Report) -> str:
-    """What makes two unknown findings the same: the signature, and what is left in the shrunk case."""
+def name_of_unknown(report: Report) -> str:
+    """What an unknown finding is filed under: its engine, and a fingerprint of what makes two findings the same,
+    which is the signature, and what is left in the shrunk case."""
     difference = report.finding.difference
     case = report.finding.case
     present = sorted(name for problem in case.problems for name in of_source(problem.kind, problem.source))
     present += sorted(of_difference(difference, case))
     kind = difference.kind if difference.check not in ("crash", "hang", "growth") else difference.detail
-    return digest(repr((difference.signature, kind, present if report.shrunk else "", report.reproducible)))
+    print_of_it = digest(repr((difference.signature, kind, present if report.shrunk else "", report.reproducible)))
+    return f"unknown-{difference.engine}-{print_of_it}"
+
+
+def concerns_us(name: str) -> bool:
+    """Whether an unknown finding of this name is about an engine of this project."""
+    return name.startswith(tuple(f"unknown-{engine}-" for engine in OWN_ENGINES))
 
 
 def digest(text: str) -> str:

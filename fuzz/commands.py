@@ -68,12 +68,16 @@ def run(
     ),
     fresh: Annotated[bool, typer.Option("--fresh", help="Begin again, though the folder has a campaign.")] = False,
     seconds_per_case: Annotated[float, typer.Option(help="Processor time that a case may cost an engine.")] = 5.0,
+    ours_only: Annotated[
+        bool, typer.Option("--ours-only", help="Fail only if a difference concerns Infernix; others are reported.")
+    ] = False,
 ) -> None:
     """Run a campaign, or go on with one."""
-    from .campaign import Campaign, Pool
+    from .campaign import Campaign, Pool, concerns_us
     from .host import EngineFailed, Limits
     from .job import Settings
     from .progress import progress, summary
+    from .replay import vanished
 
     settings = Settings(
         names(engines, ENGINE_NAMES, "engine"),
@@ -96,8 +100,9 @@ def run(
         raise CommandError(str(failure)) from None
     print(summary(state))
     report(campaign.folder, state.unknown, state.known)
-    stale(settings.engines, settings.kinds)
-    if state.unknown:
+    for name in vanished(settings.engines, settings.kinds):
+        print(f"GONE     {name}: its example no longer shows it")
+    if any(concerns_us(name) or not ours_only for name in state.unknown):
         raise typer.Exit(FOUND)
 
 
@@ -114,21 +119,6 @@ def report(folder: Path, unknown: dict[str, int], known: dict[str, int]) -> None
         print(f"known    {count:7}  {name}")
     for name, count in sorted(unknown.items()):
         print(f"UNKNOWN  {count:7}  {folder / 'findings' / name}.toml")
-
-
-def stale(engines: tuple[str, ...], kinds: tuple[str, ...]) -> list[str]:
-    """Replay the examples of the known differences of these engines, and report those that do not occur."""
-    from .known import known_differences
-    from .replay import replay
-
-    gone = []
-    for entry in known_differences():
-        if entry.engine in engines and set(entry.kinds) & set(kinds) and entry.example_path.exists():
-            outcome = replay(entry.example_path)
-            if entry.name not in [known for _, known in outcome.differences]:
-                gone.append(entry.name)
-                print(f"GONE     {entry.name}: its example no longer shows it")
-    return gone
 
 
 @app.command()

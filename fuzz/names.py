@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["ENGINE_NAMES", "KINDS", "SYNTHETIC"]
+__all__ = ["ENGINE_NAMES", "KINDS", "OWN_ENGINES", "SYNTHETIC"]
 
 KINDS = ("gbnf", "regex", "schema", "choice")
 """Source languages."""
-ENGINE_NAMES = ("infernix", "infernix-nojit", "reference", "xgrammar", "llguidance")
-"""Engines, those of this project first."""
+OWN_ENGINES = ("infernix", "infernix-nojit", "reference")
+"""Those of this project."""
+ENGINE_NAMES = (*OWN_ENGINES, "xgrammar", "llguidance")
+"""All engines."""
 SYNTHETIC = "synthetic"
 """Vocabularies that are made up, a new one for each case."""

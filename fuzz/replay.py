@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from infernix.gbnf.errors import RequestError
@@ -12,10 +13,10 @@ from .compare import Difference
 from .engines import make_engine
 from .files import read_finding
 from .host import Executor, Host, Local
-from .known import classify
+from .known import KnownDifference, classify, known_differences
 from .session import Finding, Session
 
-__all__ = ["Replayed", "replay", "replay_case"]
+__all__ = ["Replayed", "replay", "replay_case", "vanished"]
 
 
 @dataclass(slots=True)
@@ -52,6 +53,27 @@ def replay_case(case: Case, engines: tuple[str, ...], protected: bool = True) ->
                 if trace.refused is not None:
                     result.refused.append((name, trace.refused))
         return result
+    finally:
+        session.close()
+
+
+def vanished(engines: Collection[str], kinds: Collection[str], entries: Sequence[KnownDifference] = ()) -> list[str]:
+    """The names of the known differences (of these engines, in these kinds) whose examples do not show them any more.
+
+    One set of processes serves all examples; each example meets fresh children.
+    """
+    entries = [e for e in entries or known_differences() if e.engine in engines and set(e.kinds) & set(kinds)]
+    findings = {entry.name: read_finding(entry.example_path) for entry in entries}
+    needed = dict.fromkeys(name for finding in findings.values() for name in finding.engines)
+    session = Session([Host(name) for name in needed])
+    try:
+        gone = []
+        for name, finding in findings.items():
+            session.renew(finding.engines)
+            shown = [classify(replace(finding, difference=d)) for d in session.check(finding.case, finding.engines)]
+            if name not in [entry.name for entry in shown if entry is not None]:
+                gone.append(name)
+        return gone
     finally:
         session.close()
 

@@ -6,7 +6,7 @@ import os
 import signal
 from typing import Any
 
-from infernix.fuzz.engines import Engine, Infernix, Position, Reference, make_engine
+from infernix.fuzz.engines import Capabilities, Engine, Infernix, Position, Reference, make_engine
 from infernix.matcher.bitmask import Words
 
 __all__ = ["FAULTS", "make"]
@@ -125,7 +125,9 @@ FAULTS: dict[str, type[Wrapped]] = {
 
 
 class Planted(Reference):
-    """The reference matcher with a fault."""
+    """The reference matcher with a fault, and without the patience that the reference is given."""
+
+    capabilities = Capabilities(large_vocabularies=False)
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -87,7 +87,7 @@ def test_walks_are_determined_too(tmp_path: Path) -> None:
 
 
 def test_a_campaign_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    settings = Settings(("reference", "FlippedBit"), ("gbnf",), shrink_seconds=0.2)
+    settings = Settings(("reference", "FlippedBit"), ("regex",), seed=2, shrink_seconds=0.2)
     first = run(settings, tmp_path, 3)
     assert first.done == 3
     assert not Campaign(settings, tmp_path, fresh=True).resumed

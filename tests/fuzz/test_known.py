@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from infernix.fuzz.campaign import concerns_us
 from infernix.fuzz.case import Case, Problem, VocabularySpec
 from infernix.fuzz.compare import Difference
 from infernix.fuzz.engines import make_engine
@@ -15,6 +17,7 @@ from infernix.fuzz.files import read_finding
 from infernix.fuzz.host import Host, Local
 from infernix.fuzz.known import HOME, KnownDifference, classify, known_differences
 from infernix.fuzz.names import ENGINE_NAMES, KINDS
+from infernix.fuzz.replay import vanished
 from infernix.fuzz.session import Finding, Session
 
 ENTRIES = known_differences()
@@ -62,6 +65,20 @@ def test_the_example_shows_it(entry: KnownDifference) -> None:
         if name in PEERS and importlib.util.find_spec(name) is None:
             pytest.skip(f"{name} is not installed")
     assert entry.name in shown(entry.example_path)
+
+
+def test_a_known_difference_that_no_longer_occurs_is_named() -> None:
+    pytest.importorskip("xgrammar")
+    kept, changed = (entry for entry in ENTRIES if entry.name in ("xgrammar-dot", "xgrammar-ignores-not"))
+    fixed = replace(changed, example=kept.example)
+    assert vanished(("xgrammar",), KINDS, [kept, fixed]) == [fixed.name]
+    assert vanished(("llguidance",), KINDS, [kept, fixed]) == []
+
+
+def test_only_findings_about_our_engines_concern_us() -> None:
+    assert concerns_us("unknown-infernix-nojit-0123456789ab")
+    assert concerns_us("unknown-reference-0123456789ab")
+    assert not concerns_us("unknown-xgrammar-0123456789ab")
 
 
 SPEC = VocabularySpec(tokens=(b"a", b""), eos_ids=(1,), size=2)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.fuzz.planted import make
 
-from infernix.fuzz.campaign import Campaign, fingerprint
+from infernix.fuzz.campaign import Campaign, name_of_unknown
 from infernix.fuzz.files import read_finding
 from infernix.fuzz.host import Local
 from infernix.fuzz.job import Outcome, Settings, Worker
@@ -56,7 +56,8 @@ def test_a_planted_fault_is_found_shrunk_and_replayed(fault: str, kind: str, che
 
     campaign = Campaign(Settings(("reference", fault), (kind,)), tmp_path)
     campaign.take(outcome)
-    name = f"unknown-{fingerprint(report)}"
+    name = name_of_unknown(report)
+    assert name.startswith(f"unknown-{fault}-")
     assert name in campaign.state.unknown
     again = read_finding(tmp_path / "findings" / f"{name}.toml")
     assert fault in (tmp_path / "findings" / f"{name}.md").read_text(encoding="utf-8")
