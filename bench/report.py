@@ -67,14 +67,18 @@ def tables(data: Mapping[str, Any]) -> str:
     parts = [
         ", ".join(f"{name} {version}" for name, version in data["versions"].items()),
         f"{data['cases']} cases, {data['common']} of them common to all engines"
-        f" with {data['common_texts']} texts; masks {data['mask_width']} tokens wide;"
-        f" the smallest time of {data.get('repeat', 1)} run(s) for each call.",
+        f" with {data['common_texts']} texts; masks {data['mask_width']} tokens wide{_repeats(data)}.",
     ]
     for name, title in FIGURES.items():
         rows = [[engine, *_row(figures[name], COLUMNS)] for engine, figures in engines.items()]
         parts.append(format_table([title, *COLUMNS], rows))
     parts += [_totals(engines), _verdicts(engines), _ratios(engines)]
     return "\n\n".join(part for part in parts if part)
+
+
+def _repeats(data: Mapping[str, Any]) -> str:
+    repeat = data.get("repeat", 1)
+    return f"; of each call the smallest of its {repeat} times" if repeat > 1 else ""
 
 
 def _row(figures: Mapping[str, float], columns: Iterable[str]) -> list[str]:

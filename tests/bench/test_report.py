@@ -55,6 +55,11 @@ def test_the_tables_show_every_engine_and_the_ratio():
     assert ratios.split("|")[2].strip() == "5.00x", "their compile took five times ours"
 
 
+def test_the_tables_say_that_a_run_was_repeated():
+    assert "64 tokens wide.\n" in tables(figures())
+    assert "64 tokens wide; of each call the smallest of its 3 times.\n" in tables(figures() | {"repeat": 3})
+
+
 def test_tables_of_a_run_without_common_cases():
     results = two_engines()
     empty = as_json([results.summary(name, {}) for name in results.engines], {}, ABOUT)
