@@ -1,4 +1,4 @@
-"""`infernix fuzz`: run a campaign, replay a finding, put an engine through the contract.
+"""`infernix fuzz`: run a campaign, replay a finding, put an engine through the contract, or the fuzzer to the test.
 
 Exit codes: 0 nothing unknown, 1 an unknown difference or a requirement that fails, 2 an error,
 130 interrupted (the campaign can go on).
@@ -172,6 +172,36 @@ def contract(
         worker.close()
     print(f"{failed} requirements fail" if failed else "all requirements hold that apply", file=sys.stdout)
     if failed:
+        raise typer.Exit(FOUND)
+
+
+@app.command()
+@reporting
+def mutants(
+    only: Annotated[str, typer.Option(help="Names of mutations, with commas; all of them by default.")] = "",
+    seconds: Annotated[float, typer.Option(help="Processor time within which each must be caught.")] = 60.0,
+    seed: Annotated[int, typer.Option(help="Determines all cases.")] = 1,
+) -> None:
+    """Put faults into copies of the matcher, one at a time, and see whether fuzzing finds them."""
+    from .mutants import MUTATIONS, hunt_in
+
+    by_name = {mutation.name: mutation for mutation in MUTATIONS}
+    chosen = [by_name[name] for name in names(only or ",".join(by_name), list(by_name), "mutation")]
+    caught = slowest = 0
+    for mutation in chosen:
+        quarry = hunt_in(mutation, seconds, seed=seed)
+        slowest = max(slowest, quarry.cases)
+        caught += bool(quarry.difference)
+        print(
+            f"{mutation.name:24} {mutation.file:20} {(quarry.difference and 'caught') or 'MISSED':7} "
+            f"{quarry.seconds:5.1f} s {quarry.cases:4} cases  {quarry.difference}",
+            flush=True,
+        )
+    control = hunt_in(None, 2 * seconds, slowest, seed)
+    wrong = f"WRONG: {control.difference}" if control.difference else "nothing differs"
+    print(f"{'(unchanged)':45} {wrong} in {control.cases} cases, {control.seconds:.1f} s")
+    print(f"{caught} of {len(chosen)} caught")
+    if caught < len(chosen) or control.difference:
         raise typer.Exit(FOUND)
 
 

@@ -30,7 +30,18 @@ from infernix.matcher.vocabulary import Vocabulary
 
 from .names import KINDS
 
-__all__ = ["ENGINES", "Capabilities", "Engine", "Infernix", "Position", "Reference", "Refused", "make_engine"]
+__all__ = [
+    "ENGINES",
+    "Capabilities",
+    "Engine",
+    "Infernix",
+    "Position",
+    "Reference",
+    "Refused",
+    "grammar_of",
+    "make_engine",
+    "refusing",
+]
 
 SCHEMA_LAYOUT: Literal["spaced"] = "spaced"
 """The one layout of JSON that every engine can be told to write: exactly ", " and ": "."""
@@ -191,6 +202,21 @@ class InfernixPlain(Infernix):
     capabilities = Capabilities(large_vocabularies=False, slow=True)
 
 
+class InfernixSmall(Infernix):
+    """The matcher with low limits between what it does for little and for much, so that small vocabularies meet
+    what otherwise only large ones would."""
+
+    name = "infernix-small"
+
+    def compile(self, kind: str, source: str, vocabulary: Vocabulary) -> Any:
+        """See `Engine`."""
+        from infernix.matcher.compile import compile_grammar
+        from infernix.matcher.tables import SMALL_LIMITS
+
+        with refusing():
+            return compile_grammar(grammar_of(kind, source, vocabulary), vocabulary, features=SMALL_LIMITS)
+
+
 class Reference(Engine):
     """The textbook matcher: the definition of what a grammar means."""
 
@@ -202,7 +228,7 @@ class Reference(Engine):
         from infernix.matcher.reference import ReferenceMatcher
 
         with refusing():
-            return ReferenceMatcher(_grammar(kind, source, vocabulary), vocabulary)
+            return ReferenceMatcher(grammar_of(kind, source, vocabulary), vocabulary)
 
     def start(self, compiled: Any) -> Position:
         """See `Engine`."""
@@ -259,7 +285,7 @@ def refusing() -> Iterator[None]:
         raise Refused(f"{type(error).__name__}: {error}") from None
 
 
-def _grammar(kind: str, source: str, vocabulary: Vocabulary) -> Any:
+def grammar_of(kind: str, source: str, vocabulary: Vocabulary) -> Any:
     """The grammar of a source text, as `matcher.sources` reads it."""
     match kind:
         case "gbnf":
@@ -300,6 +326,7 @@ def _peer(name: str) -> Callable[[], Engine]:
 ENGINES: dict[str, Callable[[], Engine]] = {
     "infernix": Infernix,
     "infernix-nojit": InfernixPlain,
+    "infernix-small": InfernixSmall,
     "reference": Reference,
     "xgrammar": _peer("XGrammar"),
     "llguidance": _peer("LLGuidance"),

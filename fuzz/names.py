@@ -6,7 +6,7 @@ __all__ = ["ENGINE_NAMES", "KINDS", "OWN_ENGINES", "SYNTHETIC"]
 
 KINDS = ("gbnf", "regex", "schema", "choice")
 """Source languages."""
-OWN_ENGINES = ("infernix", "infernix-nojit", "reference")
+OWN_ENGINES = ("infernix", "infernix-nojit", "infernix-small", "reference")
 """Those of this project."""
 ENGINE_NAMES = (*OWN_ENGINES, "xgrammar", "llguidance")
 """All engines."""

@@ -103,6 +103,8 @@ class GrammarMaker:
             if kind == 4:
                 return ir.Sequence(items) if raw else ir.sequence(items)
             return ir.Alternatives(items) if raw else ir.alternatives(items)
+        if chance(self.choose, 4):
+            return one_of(self.choose, (self.uneven_units, self.text_with_exceptions))()
         item, (minimum, maximum) = self.expression(depth - 1), self.bounds()
         return ir.Repeat(item, minimum, maximum) if raw else ir.repeat(item, minimum, maximum)
 
@@ -120,6 +122,19 @@ class GrammarMaker:
             lambda: one_of(self.choose, EMPTY_LEAVES),
         )
         return one_of(self.choose, kinds)()
+
+    def uneven_units(self) -> Expression:
+        """Counted units of two lengths: the same text may have been more units or fewer."""
+        unit = text(self.choose, self.style.plain, 1)
+        return ir.repeat(ir.alternatives([ir.Literal(unit), ir.Literal(unit * 2)]), *self.bounds())
+
+    def text_with_exceptions(self) -> Expression:
+        """Free text that may not begin with two certain characters, as a key that is none of the declared ones."""
+        first, second = (ord(one_of(self.choose, self.style.plain)[0]) for _ in range(2))
+        free = ir.repeat(self.char_class() if chance(self.choose, 2) else ir.char_class([], negated=True), 0, None)
+        other, then_other = (ir.char_class([(c, c)], negated=True) for c in (first, second))
+        exception = ir.sequence([ir.Literal(chr(first)), then_other, free])
+        return ir.alternatives([ir.sequence([other, free]), exception])
 
     def char_class(self) -> Expression:
         if self.style.classes and self.choose(2):
