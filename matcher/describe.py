@@ -3,64 +3,53 @@
 A set's shape (`matcher.shape`) says what it allows as far as its context does not matter.
 The rest is worked out here:
 
-* For each exit into a hole, complete the hole's goal in its real origin, and walk the merged
-  trie below (`matcher.branch`) from the set that follows (`follow`).
+* For each exit into a hole, complete the hole's goal in its real origin. What the set that follows
+  allows below the exit is a *tail* (`matcher.tails`), which has exits again.
 * For each rule called from the start, the same with the shape of its beginning.
 * With a symbolic count, let the set have done c units. A token that needs u more is legal if
   c + u <= maximum; leaving after u units, if also minimum <= c + u. Tokens are sorted by u,
   so each context takes a slice: no work grows with the bounds.
 
 The description is 1 if the text may end, the number of components, three words for each
-component (shape, budget, mask of its pivot), then three for each alive branch with tokens: its
-number, and the first and the end of a slice of its tokens. The components are the shapes of the
+component (shape, budget, mask of its pivot), then four for each tail with tokens: its number, its budget,
+and the least and the most units that its tokens may have used. The components are the shapes of the
 set's parts and of the rules called from them.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from .branch import BY_BYTE, NO_BRANCH, child_by_byte, expand_branch, find_child, limit, take
-from .earley import complete, expand, step
+from .calls import called, first_step
+from .earley import complete
 from .jit import int64, kernel, linked
-from .moves import known_move
-from .parts import least_count, list_holes, symbolic_counter
-from .scan import NO_PIVOT, first_step
-from .sets import intern
+from .parts import divide, least_count, list_holes, symbolic_counter
+from .scan import NO_PIVOT
 from .tables import (
     DEAD,
-    DEAD_ROW,
     FULL,
     HAS_EXIT,
     KEY_SIZE,
     LINK_DESCRIBE,
-    LINK_FOLLOW,
-    N_FOLLOWS,
-    UNKNOWN,
+    LINK_DESCRIBE_BELOW,
     arena,
-    branches,
+    below,
     counters,
-    follows,
     groups,
     head,
     holes,
     key,
-    narrow,
-    path,
-    rules,
     sets,
     shapes,
+    tails,
 )
-from .worklist import STEP, Heap, begin, mix, push
+from .tails import tail_of
+from .worklist import Heap
 
 ALL_UNITS = 1 << 29
 """A slice's upper bound that excludes nothing."""
 NO_BUDGET = -1
 NO_MASK = -1
-LONG_FOLLOW = 32
-"""More alive branches than this below one exit are remembered."""
 END_WORD, COMPONENTS_WORD, FIRST_COMPONENT = 0, 1, 2
-TRIPLE = 3
+TRIPLE, QUAD = 3, 4
 
 
 @kernel
@@ -120,14 +109,6 @@ def describe(h: Heap, number: int) -> int:
 
 
 @kernel
-def called(h: Heap, part: int, rule: int) -> int:
-    """The set of the beginning of a rule called from a part. FULL without room."""
-    begin(h, STEP)
-    push(h, STEP, rules(h)[rule], rule, part, 0)
-    return intern(h)
-
-
-@kernel
 def component_units(h: Heap, component: int, shape: int) -> tuple[int, int]:
     """How many units more a component must and may count, if its shape is symbolic."""
     if not shapes(h)[shape]["symbolic"]:
@@ -144,7 +125,14 @@ def describe_component(h: Heap, component: int) -> None:
     write_key(h, shape)
     write_key(h, budget_of(h, shape, most))
     pivot = shapes(h)[shape]["pivot"]
-    write_key(h, NO_MASK if pivot == NO_PIVOT else sets(h)[first_step(h, shape, component, pivot)]["mask"])
+    write_key(h, NO_MASK if pivot == NO_PIVOT else sets(h)[pivot_set(h, shape, component)]["mask"])
+
+
+@kernel
+def pivot_set(h: Heap, shape: int, component: int) -> int:
+    """The set of a component's pivot, which is that of its shape in context. FULL without room."""
+    record = shapes(h)[shape]
+    return first_step(h, component, record["pivot"], record["call_first"], record["call_size"])
 
 
 @kernel
@@ -153,134 +141,99 @@ def describe_exits(h: Heap, component: int) -> int:
     shape = int64(sets(h)[component]["shape"])
     record = shapes(h)[shape]
     least, most = component_units(h, component, shape)
-    used = list_holes(h, component)
     for g in range(record["group_first"], record["group_first"] + record["group_size"]):
         group = groups(h)[g]
-        if group["hole"] < used:
+        if group["hole"] < list_holes(h, component):  # once more: describing a tail lists others
             goal, origin = holes(h)[group["hole"], 0], holes(h)[group["hole"], 1]
-            if leave(h, group, origin, goal, least, most) == FULL:
+            after = complete(h, origin, goal)
+            if after == FULL:
+                return FULL
+            if after != DEAD and group["counted"]:
+                after = describe_below(h, group["branch"], after, least, most)
+            elif after != DEAD:
+                after = describe_below(h, group["branch"], after, 0, ALL_UNITS)
+            if after == FULL:
+                return FULL
+    return 0
+
+
+@linked(LINK_DESCRIBE_BELOW)
+def describe_below(h: Heap, branch: int, number: int, least: int, most: int) -> int:
+    """Describe what a set allows below a branch, with tokens that have used `least` to `most` units. 0 or FULL.
+
+    Its parts have tails there; what is completed in a tail leads to further sets, below inner branches.
+    """
+    size = add_below(h, branch, number, 0)
+    done = 0
+    while done < size:
+        branch = int64(below(h)[done, 0])
+        number = int64(below(h)[done, 1])
+        done += 1
+        if divide(h, number) == FULL:
+            return FULL
+        record = sets(h)[number]
+        for p in range(record["part_first"], record["part_first"] + record["part_size"]):
+            part = int64(arena(h)[p])
+            tail = tail_of(h, branch, part)
+            if tail == FULL:
+                return FULL
+            size = describe_tail(h, tail, part, least, most, size)
+            for c in range(tails(h)[tail]["call_first"], tails(h)[tail]["call_first"] + tails(h)[tail]["call_size"]):
+                start = called(h, part, arena(h)[c])
+                tail_of_call = int64(FULL)
+                if start != FULL and size != FULL:
+                    tail_of_call = tail_of(h, branch, start)
+                if tail_of_call == FULL:
+                    return FULL
+                size = describe_tail(h, tail_of_call, start, least, most, size)
+            if size == FULL:
                 return FULL
     return 0
 
 
 @kernel
-def leave(h: Heap, group: Any, origin: int, goal: int, least: int, most: int) -> int:
-    """Describe what is alive below a group's exits once `goal` is completed for `origin`. Returns 0 or FULL."""
-    branch = int64(group["branch"])
-    if not group["counted"]:
-        least, most = int64(0), int64(ALL_UNITS)
-    after = complete(h, origin, goal)
-    if after == FULL:
-        return FULL
-    if after == DEAD:
-        return 0
-    memo = follows(h)
-    last = len(memo) - 1
-    slot = mix(int64(branch) * 65599 + after) & last
-    while memo[slot, 0] != 0:
-        if memo[slot, 0] == branch + 1 and memo[slot, 1] == after:
-            for i in range(memo[slot, 2], memo[slot, 2] + memo[slot, 3]):
-                describe_branch(h, arena(h)[i], least, most)
-            return 0
-        slot = (slot + 1) & last
-    size = follow(h, branch, after)
-    if size == FULL:
-        return FULL
+def add_below(h: Heap, branch: int, number: int, size: int) -> int:
+    """Note a branch and a set that are to be described, unless they are noted. How many there are now, or FULL."""
+    todo = below(h)
     for i in range(size):
-        describe_branch(h, path(h)[i, 0], least, most)
-    if size <= limit(h, LONG_FOLLOW):
-        return 0
-    first = take(h, size)
-    if first == FULL or 2 * head(h)[N_FOLLOWS] > last:
+        if todo[i, 0] == branch and todo[i, 1] == number:
+            return size
+    if size >= len(todo):
         return FULL
-    for i in range(size):
-        arena(h)[first + i] = path(h)[i, 0]
-    memo[slot, 0] = branch + 1
-    memo[slot, 1] = after
-    memo[slot, 2] = first
-    memo[slot, 3] = size
-    head(h)[N_FOLLOWS] += 1
-    return 0
-
-
-@linked(LINK_FOLLOW)
-def follow(h: Heap, branch: int, number: int) -> int:
-    """Walk the branches below an exit from the set that follows it.
-
-    Leaves the alive branches in the first column of `path` and returns how many, or FULL.
-    """
-    found = path(h)
-    found[0, 0] = branch
-    found[0, 1] = number
-    size = 1
-    done = 0
-    while done < size:
-        branch = found[done, 0]
-        before = found[done, 1]
-        done += 1
-        if branches(h)[branch]["member_size"] == 0:
-            continue
-        if expand_branch(h, branch) == FULL or expand(h, before) == FULL:
-            return FULL
-        record = sets(h)[before]
-        if record["row"] == DEAD_ROW:
-            for i in range(record["narrow"]):
-                size = follow_byte(h, branch, before, narrow(h)[before, i], size)
-        elif branches(h)[branch]["child_size"] == BY_BYTE:
-            for byte in range(256):
-                size = follow_byte(h, branch, before, byte, size)
-        else:
-            first = branches(h)[branch]["child_first"]
-            for c in range(branches(h)[branch]["child_size"]):
-                size = follow_child(h, arena(h)[first + 2 * c + 1], before, arena(h)[first + 2 * c], size)
-        if size == FULL:
-            return FULL
-    return size
-
-
-@kernel
-def follow_byte(h: Heap, branch: int, before: int, byte: int, size: int) -> int:
-    """Follow one byte, if the branch has a child for it. The new size of `path`, or FULL."""
-    if size == FULL or known_move(h, before, byte) == DEAD:
-        return size
-    if branches(h)[branch]["child_size"] == BY_BYTE:
-        child = child_by_byte(h, branch, byte)
-    else:
-        child = find_child(h, branch, byte)
-    if child == NO_BRANCH:
-        return size
-    return FULL if child == FULL else follow_child(h, child, before, byte, size)
-
-
-@kernel
-def follow_child(h: Heap, child: int, before: int, byte: int, size: int) -> int:
-    """Put a child on `path`, with the set after its byte, if that is alive. The new size of `path`, or FULL."""
-    if size == FULL:
-        return FULL
-    after = known_move(h, before, byte)
-    if after == UNKNOWN:
-        after = step(h, before, byte)
-    if after == DEAD:
-        return size
-    if after == FULL or size >= len(path(h)):
-        return FULL
-    path(h)[size, 0] = child
-    path(h)[size, 1] = after
+    todo[size, 0] = branch
+    todo[size, 1] = number
     return size + 1
 
 
 @kernel
-def describe_branch(h: Heap, number: int, least: int, most: int) -> None:
-    """Add to the description the tokens of an alive branch whose units lie in [least, most]."""
-    branch = branches(h)[number]
-    words = arena(h)
-    first = int64(0)
-    end = int64(branch["token_size"])
-    while first < end and words[branch["token_first"] + 2 * first + 1] < least:
-        first += 1
-    while first < end and words[branch["token_first"] + 2 * end - 1] > most:
-        end -= 1
-    if first < end:
-        write_key(h, number)
-        write_key(h, first)
-        write_key(h, end)
+def describe_tail(h: Heap, tail: int, component: int, least: int, most: int, size: int) -> int:
+    """Describe what the tail of a component contributes, and note what is below its exits. The new size or FULL.
+
+    `least` and `most` are about the units of tokens, before the exit; the component may have a counter of its own.
+    """
+    if size == FULL:
+        return FULL
+    record = tails(h)[tail]
+    own_least, own_most = int64(0), int64(ALL_UNITS)
+    if record["symbolic"]:
+        counter = symbolic_counter(h, component)
+        own_least, own_most = units_left(h, counter, least_count(h, component, counter))
+    if record["alive_size"] > 0 and least <= record["most_units"] and most >= record["least_units"]:
+        write_key(h, tail)
+        write_key(h, NO_BUDGET if own_most >= record["max_need"] else own_most)
+        write_key(h, max(least, int64(record["least_units"])))
+        write_key(h, min(most, int64(record["most_units"])))
+    used = list_holes(h, component)
+    for x in range(record["exit_first"], record["exit_first"] + 4 * record["exit_size"], 4):
+        hole = int64(arena(h)[x + 1])
+        units = int64(arena(h)[x + 3])
+        if hole >= used or (arena(h)[x + 2] and not own_least <= units <= own_most):
+            continue
+        after = complete(h, holes(h)[hole, 1], holes(h)[hole, 0])
+        if after == FULL:
+            return FULL
+        if after != DEAD:
+            size = add_below(h, arena(h)[x], after, size)
+            if size == FULL:
+                return FULL
+    return size

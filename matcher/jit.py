@@ -213,6 +213,7 @@ def linked(word: int) -> Callable[[Function], Function]:
             2: lambda typing_context, a, b: typed,
             3: lambda typing_context, a, b, c: typed,
             4: lambda typing_context, a, b, c, d: typed,
+            5: lambda typing_context, a, b, c, d, e: typed,
         }
         return intrinsic(calls[arity])  # type: ignore[no-any-return]
 

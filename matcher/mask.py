@@ -12,19 +12,21 @@ from typing import Any
 import numpy as np
 
 from .branch import limit, take
+from .calls import called
 from .describe import (
     COMPONENTS_WORD,
     END_WORD,
     FIRST_COMPONENT,
     NO_BUDGET,
     NO_MASK,
+    QUAD,
     TRIPLE,
-    called,
     describe,
+    pivot_set,
 )
 from .jit import entry, int64, kernel, linked, words_at
 from .parts import divide
-from .scan import NO_PIVOT, first_step
+from .scan import NO_PIVOT
 from .shape import SPARSE_LIMIT, shape_of
 from .tables import (
     FEATURES,
@@ -49,6 +51,7 @@ from .tables import (
     rows,
     sets,
     shapes,
+    tails,
     touched,
     trie_ids,
 )
@@ -91,7 +94,7 @@ def prepare(h: Heap, component: int) -> int:
         return shape
     if shapes(h)[shape]["pivot"] == NO_PIVOT:
         return 0
-    pivot = first_step(h, shape, component, shapes(h)[shape]["pivot"])
+    pivot = pivot_set(h, shape, component)
     if pivot == FULL:
         return FULL
     mask = plain_mask(h, pivot)
@@ -190,8 +193,8 @@ def has_list(h: Heap, component: int) -> bool:
 
 
 @kernel
-def first_triple(h: Heap) -> int:
-    """Where the alive branches begin in `key`."""
+def first_quad(h: Heap) -> int:
+    """Where the tails begin in `key`."""
     return FIRST_COMPONENT + TRIPLE * int64(key(h)[COMPONENTS_WORD])
 
 
@@ -201,14 +204,14 @@ def build_mask(h: Heap, mask: int) -> int:
     listed = int64(0)  # tokens at hand as lists
     unlisted = 0
     anchor = int64(NO_ANCHOR)  # the component whose row becomes the base
-    for i in range(FIRST_COMPONENT, first_triple(h), TRIPLE):
+    for i in range(FIRST_COMPONENT, first_quad(h), TRIPLE):
         if has_list(h, i):
             listed += base_count(h, key(h)[i], key(h)[i + 1])
         else:
             unlisted += 1
             anchor = i
-    for i in range(first_triple(h), head(h)[KEY_SIZE], TRIPLE):
-        listed += key(h)[i + 2] - key(h)[i + 1]
+    for i in range(first_quad(h), head(h)[KEY_SIZE], QUAD):
+        listed += tails(h)[key(h)[i]]["tokens"]
     if unlisted == 0 and listed <= limit(h, SPARSE_LIMIT):
         return build_listed(h, mask, NO_ANCHOR, listed)
     if unlisted == 0:
@@ -221,7 +224,7 @@ def build_mask(h: Heap, mask: int) -> int:
             return build_listed(h, mask, anchor, changes)
     row = words_at(rows(h)[head(h)[N_ROWS]], head(h)[WORDS])
     clear_words(row)
-    for i in range(FIRST_COMPONENT, first_triple(h), TRIPLE):
+    for i in range(FIRST_COMPONENT, first_quad(h), TRIPLE):
         if key(h)[i + 2] != NO_MASK:
             add_pivot(h, key(h)[i], key(h)[i + 2], row)
         add_base(h, i, row)
@@ -236,7 +239,7 @@ def build_mask(h: Heap, mask: int) -> int:
 def largest_base(h: Heap) -> int:
     """The component with the largest base that has a row too, or NO_ANCHOR."""
     best = int64(NO_ANCHOR)
-    for i in range(FIRST_COMPONENT, first_triple(h), TRIPLE):
+    for i in range(FIRST_COMPONENT, first_quad(h), TRIPLE):
         record = shapes(h)[key(h)[i]]
         if record["base_row"] >= 0 and (
             best == NO_ANCHOR or record["base_size"] > shapes(h)[key(h)[best]]["base_size"]
@@ -305,10 +308,29 @@ def add_outside(h: Heap, row: np.ndarray) -> None:
     if key(h)[END_WORD]:
         for i in range(len(eos_ids(h))):
             set_bit(row, eos_ids(h)[i])
-    for i in range(first_triple(h), head(h)[KEY_SIZE], TRIPLE):
-        first = branches(h)[key(h)[i]]["token_first"]
-        for t in range(key(h)[i + 1], key(h)[i + 2]):
-            set_bit(row, arena(h)[first + 2 * t])
+    for i in range(first_quad(h), head(h)[KEY_SIZE], QUAD):
+        for a in range(first_alive(h, i), end_of_alive(h, i), 2):
+            branch = branches(h)[arena(h)[a]]
+            for t in range(branch["token_first"], branch["token_first"] + 2 * branch["token_size"], 2):
+                if key(h)[i + 2] <= arena(h)[t + 1] <= key(h)[i + 3]:
+                    set_bit(row, arena(h)[t])
+
+
+@kernel
+def first_alive(h: Heap, quad: int) -> int:
+    """Where in the arena the alive branches of a described tail begin."""
+    return int64(tails(h)[key(h)[quad]]["alive_first"])
+
+
+@kernel
+def end_of_alive(h: Heap, quad: int) -> int:
+    """Where those end that its budget allows: they are in order of need."""
+    record = tails(h)[key(h)[quad]]
+    end = int64(record["alive_first"] + 2 * record["alive_size"])
+    if key(h)[quad + 1] != NO_BUDGET:
+        while end > record["alive_first"] and arena(h)[end - 1] > key(h)[quad + 1]:
+            end -= 2
+    return end
 
 
 # ── Listing the words that differ ───────────────────────────────────────────────────────
@@ -326,7 +348,7 @@ def build_listed(h: Heap, mask: int, anchor: int, changes: int) -> int:
     record["size"] = 0
     if anchor != NO_ANCHOR:
         list_anchor(h, mask, anchor)
-    for i in range(FIRST_COMPONENT, first_triple(h), TRIPLE):
+    for i in range(FIRST_COMPONENT, first_quad(h), TRIPLE):
         if i != anchor or key(h)[i + 2] != NO_MASK:
             start = shapes(h)[key(h)[i]]["base_first"]
             for t in range(start, start + base_count(h, key(h)[i], key(h)[i + 1])):
@@ -334,10 +356,12 @@ def build_listed(h: Heap, mask: int, anchor: int, changes: int) -> int:
     if key(h)[END_WORD]:
         for i in range(len(eos_ids(h))):
             change(h, mask, eos_ids(h)[i], True)
-    for i in range(first_triple(h), head(h)[KEY_SIZE], TRIPLE):
-        tokens = branches(h)[key(h)[i]]["token_first"]
-        for t in range(key(h)[i + 1], key(h)[i + 2]):
-            change(h, mask, arena(h)[tokens + 2 * t], True)
+    for i in range(first_quad(h), head(h)[KEY_SIZE], QUAD):
+        for a in range(first_alive(h, i), end_of_alive(h, i), 2):
+            branch = branches(h)[arena(h)[a]]
+            for t in range(branch["token_first"], branch["token_first"] + 2 * branch["token_size"], 2):
+                if key(h)[i + 2] <= arena(h)[t + 1] <= key(h)[i + 3]:
+                    change(h, mask, arena(h)[t], True)
     for i in range(first, first + 2 * record["size"], 2):
         word = arena(h)[i]
         value = int64(bits(h)[word])

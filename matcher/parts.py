@@ -8,13 +8,11 @@ abstract set is interned like any other.
 taken as "as many as it was, plus k", and each token's need of units is recorded.
 
 **Parts.** The items of a set have nothing to do with each other, so a set allows what its parts
-allow. Counted items are one part and a few others each their own, because a string with a
+allow. The items of one counter are one part and a few others each their own, because a string with a
 bound, say, is shared by many grammars, while what follows the string is not.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from .branch import take
 from .jit import int64, kernel, linked
@@ -43,7 +41,9 @@ from .worklist import STEP, Heap, begin, push
 MAX_SPREAD = 64
 """A set whose counts differ by more than this keeps them concrete."""
 SINGLE_ITEMS = 3
-"""At most so many items become a part each."""
+"""At most so many counters, and so many items that count nothing, have a part each."""
+MANY_ITEMS = 64
+"""Larger sets are not divided by counters."""
 NO_COUNTER = -1
 
 
@@ -144,49 +144,34 @@ def abstract(h: Heap, number: int, counter: int) -> int:
     return intern(h)
 
 
-@kernel
-def is_counted(h: Heap, item: Any, counter: int) -> bool:
-    """Whether an item counts `counter`."""
-    return counter >= 0 and states(h)[item["state"]]["counter"] == counter
-
-
 @linked(LINK_DIVIDE)
 def divide(h: Heap, number: int) -> int:
     """Divide a set into the parts whose shapes make up its mask. Returns 0 or FULL."""
     record = sets(h)[number]
     if record["part_size"] > 0:
         return 0
-    counter = symbolic_counter(h, number)
-    others = 0
-    counted = 0
-    for i in range(record["first"], record["first"] + record["size"]):
-        item = items(h)[i]
-        if is_counted(h, item, counter):
-            counted += 1
-        elif item["state"] != EXIT:
-            others += 1
-    whole = counted == 0 and (others <= 1 or others > SINGLE_ITEMS)
-    if whole or (counted > 0 and others == 0) or head(h)[FEATURES] & (OFF_SHAPES | OFF_PARTS):
-        first = take(h, 1)
-        if first == FULL:
-            return FULL
-        arena(h)[first] = number
-        record["part_first"] = first
-        record["part_size"] = 1
-        return 0
-    first = take(h, SINGLE_ITEMS + 1)
+    first = take(h, 2 * SINGLE_ITEMS)
     if first == FULL:
         return FULL
+    counted = count_counters(h, number)
+    others = count_others(h, number)
+    parts = counted + (others if others <= SINGLE_ITEMS else 1)
+    whole = parts <= 1 or counted > SINGLE_ITEMS or head(h)[FEATURES] & (OFF_SHAPES | OFF_PARTS)
     size = 0
-    if counted > 0:
-        size = add_part(h, number, counter, True, -1, first, size)
-    if others > SINGLE_ITEMS:
-        size = add_part(h, number, counter, False, -1, first, size)
-    else:
-        for i in range(record["size"]):
-            item = items(h)[record["first"] + i]
-            if size != FULL and item["state"] != EXIT and not is_counted(h, item, counter):
-                size = add_part(h, number, counter, False, i, first, size)
+    if whole:
+        arena(h)[first] = number
+        size = 1
+    for i in range(record["size"]):
+        item = items(h)[record["first"] + i]
+        if whole or size == FULL or item["state"] == EXIT:
+            continue
+        counter = states(h)[item["state"]]["counter"]
+        if counter >= 0 and is_first(h, number, i, counter):
+            size = add_part(h, number, counter, -1, first, size)
+        elif counter < 0 and others <= SINGLE_ITEMS:
+            size = add_part(h, number, NO_COUNTER, i, first, size)
+        elif counter < 0 and is_first(h, number, i, NO_COUNTER):
+            size = add_part(h, number, NO_COUNTER, -1, first, size)
     if size == FULL:
         return FULL
     record["part_first"] = first
@@ -195,18 +180,52 @@ def divide(h: Heap, number: int) -> int:
 
 
 @kernel
-def add_part(h: Heap, number: int, counter: int, counted: bool, only: int, first: int, size: int) -> int:
-    """Add the counted or the other items of a set (or the one at place `only`) as a part. The new size or FULL."""
+def is_first(h: Heap, number: int, place: int, counter: int) -> bool:
+    """Whether no item of a set before `place` counts this counter, or none at all for NO_COUNTER."""
+    record = sets(h)[number]
+    for i in range(record["first"], record["first"] + place):
+        if items(h)[i]["state"] != EXIT and states(h)[items(h)[i]["state"]]["counter"] == counter:
+            return False
+    return True
+
+
+@kernel
+def count_counters(h: Heap, number: int) -> int:
+    """How many different counters the items of a set count; in a very large set, that is too many."""
+    record = sets(h)[number]
+    if record["size"] > MANY_ITEMS:
+        return int64(SINGLE_ITEMS) + 1
+    count = int64(0)
+    for i in range(record["size"]):
+        item = items(h)[record["first"] + i]
+        counter = states(h)[item["state"]]["counter"]
+        if item["state"] != EXIT and counter >= 0 and is_first(h, number, i, counter):
+            count += 1
+    return count
+
+
+@kernel
+def count_others(h: Heap, number: int) -> int:
+    """How many items of a set count nothing."""
+    record = sets(h)[number]
+    count = int64(0)
+    for i in range(record["first"], record["first"] + record["size"]):
+        if items(h)[i]["state"] != EXIT and states(h)[items(h)[i]["state"]]["counter"] < 0:
+            count += 1
+    return count
+
+
+@kernel
+def add_part(h: Heap, number: int, counter: int, only: int, first: int, size: int) -> int:
+    """Add the items that count `counter` (or the one at place `only`) as a part. The new size or FULL."""
     record = sets(h)[number]
     begin(h, STEP)
     for i in range(record["size"]):
         item = items(h)[record["first"] + i]
-        if only >= 0 and i != only:
-            continue
-        if item["state"] != EXIT and is_counted(h, item, counter) == counted:
+        if item["state"] != EXIT and (i == only or (only < 0 and states(h)[item["state"]]["counter"] == counter)):
             push(h, STEP, item["state"], item["goal"], item["origin"], item["count"])
     part = intern(h)
-    if part == FULL or size == FULL:
+    if part == FULL:
         return FULL
     arena(h)[first + size] = part
     return size + 1

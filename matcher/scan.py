@@ -17,7 +17,8 @@ LEVEL, all nodes that are not inside a character; RISING, the same, and each cha
 from __future__ import annotations
 
 from .branch import limit
-from .earley import expand, scan_item, settle, step
+from .calls import first_step
+from .earley import expand, step
 from .jit import int64, kernel
 from .loops import ALONE, LEVEL, RISING, stays
 from .moves import known_move
@@ -29,7 +30,6 @@ from .tables import (
     HAS_EXIT,
     SYMBOLIC,
     UNKNOWN,
-    arena,
     child_bytes,
     child_nodes,
     cleared,
@@ -47,7 +47,7 @@ from .tables import (
     trie_kinds,
     trie_tokens,
 )
-from .worklist import STEP, Heap, begin
+from .worklist import Heap
 
 WHOLE_SUBTREE = 4
 """Subtrees of fewer nodes are walked without asking whether that is needed."""
@@ -91,7 +91,7 @@ def scan_trie(h: Heap, shape: int, image: int, other: int) -> tuple[int, int, in
             if after == UNKNOWN:
                 after = step(h, before, byte)
             if level == 0 and after != DEAD:
-                after = first_step(h, shape, image, byte)
+                after = first_step(h, image, byte, shapes(h)[shape]["call_first"], shapes(h)[shape]["call_size"])
         if other != DEAD:
             other = step(h, other, byte)
         if after == FULL or other == FULL:
@@ -183,36 +183,6 @@ def find_byte(h: Heap, first: int, end: int, byte: int) -> int:
         else:
             end = middle
     return NO_CHILD
-
-
-@kernel
-def first_step(h: Heap, shape: int, number: int, byte: int) -> int:
-    """The set after the first byte, without the rules whose own shapes complete this one. FULL without room.
-
-    `number` is the shape's abstract set, or one that has this shape.
-    """
-    record = shapes(h)[shape]
-    if record["call_size"] == 0 or known_move(h, number, byte) == DEAD:
-        return step(h, number, byte)
-    if expand(h, number) == FULL:
-        return FULL
-    begin(h, STEP)
-    source = sets(h)[number]
-    for i in range(source["closure_first"], source["closure_first"] + source["closure_size"]):
-        item = items(h)[i]
-        if item["origin"] == number and is_listed(h, item["goal"], record["call_first"], record["call_size"]):
-            continue
-        scan_item(h, byte, item["state"], item["goal"], item["origin"], item["count"])
-    return settle(h)
-
-
-@kernel
-def is_listed(h: Heap, rule: int, first: int, size: int) -> bool:
-    """Whether a rule is among the `size` words of the arena from `first`."""
-    for i in range(first, first + size):
-        if arena(h)[i] == rule:
-            return True
-    return False
 
 
 # ── Ranges ──────────────────────────────────────────────────────────────────────────────

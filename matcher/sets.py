@@ -62,7 +62,7 @@ def swap(todo: Any, i: int, j: int) -> None:
 
 @kernel
 def sort_agenda(todo: Any, size: int) -> None:
-    """Sort the first `size` items of the STEP worklist (Shell's method, Ciura's gaps)."""
+    """Sort the first `size` items of the STEP worklist (Shell's method, Knuth's gaps)."""
     gap = 1
     while gap < size // 3:
         gap = 3 * gap + 1

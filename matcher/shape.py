@@ -22,14 +22,13 @@ from __future__ import annotations
 import numpy as np
 
 from .branch import limit, store_groups, take
-from .earley import complete, expand, step
+from .calls import first_step, is_text, list_calls
+from .earley import expand, step
 from .jit import int64, kernel, linked, words_at
-from .moves import known_move
 from .parts import abstract, symbolic_counter
-from .scan import NO_PIVOT, first_step, is_listed, need_of, scan_trie
+from .scan import NO_PIVOT, need_of, scan_trie
 from .tables import (
     DEAD,
-    DEAD_ROW,
     FEATURES,
     FOR_PIVOT,
     FULL,
@@ -37,10 +36,10 @@ from .tables import (
     LINK_SHAPE_OF,
     LINK_WALK,
     MAX_ROWS,
+    N_ARENA,
     N_ROWS,
     N_SHAPES,
     NO_ROW,
-    OFF_CALLS,
     OFF_PIVOT,
     OFF_SHAPES,
     TOKEN,
@@ -57,15 +56,12 @@ from .tables import (
     states,
     token_sets,
     trie_ids,
-    waits,
 )
 from .words import add_words, clear_words, set_bit
 from .worklist import Heap
 
 SPARSE_LIMIT = 400
 """Bases of at most so many tokens are kept as lists only."""
-TEXT_BYTES = 40
-"""A set that so many bytes can follow reads free text."""
 
 
 @linked(LINK_SHAPE_OF)
@@ -98,50 +94,7 @@ def shape_of_image(h: Heap, image: int, symbolic: int) -> int:
     return shape
 
 
-# ── What can be left to other shapes ────────────────────────────────────────────────────
-
-
-@kernel
-def is_text(h: Heap, number: int) -> bool:
-    """Whether a set (expanded) reads free text: many different bytes can follow."""
-    if sets(h)[number]["row"] == DEAD_ROW:
-        return False
-    alive = 0
-    for byte in range(256):
-        if known_move(h, number, byte) != DEAD:
-            alive += 1
-    return alive >= TEXT_BYTES
-
-
-@kernel
-def list_calls(h: Heap, shape: int, image: int) -> int:
-    """List in the arena the rules called from an abstract set that need not be walked with it. 0 or FULL."""
-    record = shapes(h)[shape]
-    record["call_size"] = 0
-    record["call_first"] = 0
-    if head(h)[FEATURES] & (OFF_SHAPES | OFF_CALLS):
-        return 0
-    source = sets(h)[image]
-    first = take(h, source["wait_size"])
-    if first == FULL:
-        return FULL
-    listed = arena(h)
-    size = 0
-    for w in range(source["wait_first"], source["wait_first"] + source["wait_size"]):
-        rule = int64(waits(h)[w]["rule"])
-        if is_listed(h, rule, first, size):
-            continue
-        after = complete(h, image, rule)
-        if after == FULL:
-            return FULL
-        if after != DEAD and expand(h, after) == FULL:
-            return FULL
-        if after != DEAD and not is_text(h, after):
-            listed[first + size] = rule
-            size += 1
-    record["call_first"] = first
-    record["call_size"] = size
-    return 0
+# ── Pivots ──────────────────────────────────────────────────────────────────────────────
 
 
 @kernel
@@ -156,7 +109,7 @@ def pivot_of(h: Heap, shape: int, image: int) -> int:
     if shapes(h)[shape]["symbolic"] or not is_text(h, image):
         return NO_PIVOT
     for byte in (0x7A, 0x71, 0x30, 0x5F):  # z q 0 _
-        after = first_step(h, shape, image, byte)
+        after = first_step(h, image, byte, shapes(h)[shape]["call_first"], shapes(h)[shape]["call_size"])
         if after == FULL:
             return FULL
         if after == DEAD or after == image:
@@ -191,7 +144,9 @@ def walk_shape(h: Heap, image: int, symbolic: int) -> int:
     record = shapes(h)[shape]
     record["set"] = image
     record["symbolic"] = symbolic
-    if list_calls(h, shape, image) == FULL:
+    record["call_first"] = head(h)[N_ARENA]
+    record["call_size"] = list_calls(h, image)
+    if record["call_size"] == FULL:
         return FULL
     pivot = pivot_of(h, shape, image)
     if pivot < 0:
@@ -204,7 +159,7 @@ def walk_shape(h: Heap, image: int, symbolic: int) -> int:
     record["pivot"] = pivot
     other = int64(DEAD)
     if pivot != NO_PIVOT:
-        other = first_step(h, shape, image, pivot)
+        other = first_step(h, image, pivot, record["call_first"], record["call_size"])
     n_found, n_exits, n_cleared = scan_trie(h, shape, image, other)
     if n_found == FULL:
         return FULL

@@ -34,13 +34,16 @@ from . import mask, tables
 from .characters import byte_kinds
 from .earley import adopt
 from .jit import JIT, link, open_arrays
-from .tables import ARRAYS, FIRST_SET, FULL, HEADER_WORDS, NO_ROW, USED, array_words
+from .tables import ARRAYS, FIRST_SET, FULL, HEADER_WORDS, N_TAILS, NO_ROW, USED, array_words
+from .tails import enter_tail
 from .vocabulary import Vocabulary
 
 __all__ = ["Heap", "Store", "Tables"]
 
 SETS = 1 << 17
 """Earley sets in a heap."""
+LAST_ATTEMPT, MANY_SETS = 3, 1 << 15
+"""A kernel gets so many more attempts with more room, and further ones while the heap is still a small one."""
 SETS_PER_ROW = 2
 """How many sets there are for a row of moves (1 KiB); most sets have none."""
 ITEMS_PER_SET, WAITS_PER_SET = 16, 8
@@ -61,7 +64,7 @@ MAPPED_BYTES = 1 << 16
 """Arrays of so many bytes get pages of their own."""
 TOUCHED_AT_ONCE = {
     **{"sets": 32, "narrow": 16, "items": 32, "waits": 8, "moves": 32, "arena": 64, "masks": 8, "shapes": 8},
-    **{"set_index": 8, "completions": 16, "follows": 8, "mask_index": 8, "agenda": 16, "seen": 16, "branches": 8},
+    **{"set_index": 8, "completions": 16, "tails": 8, "mask_index": 8, "agenda": 16, "seen": 16, "branches": 8},
     **{"found": 8, "exits": 8, "cleared": 4, "path": 8, "groups": 4, "states": 16, "edges": 16, "rules": 4},
 }
 """Bytes of each array, for each token of the vocabulary, that a new store touches: the first request would wait
@@ -152,6 +155,9 @@ class Masks:
             "groups": allocate("groups", 4 * SHAPES),
             "branches": allocate("branches", BRANCHES),
             "arena": allocate("arena", ARENA),
+            "tails": allocate("tails", 2 * SHAPES),
+            "tail_index": allocate("tail_index", 8 * SHAPES),
+            "below": allocate("below", scale * (1 << 12)),
             "masks": allocate("masks", 4 * SHAPES),
             "mask_index": allocate("mask_index", 8 * SHAPES),
             "rows": allocate("rows", self.max_rows + ROWS_AT_ONCE),
@@ -186,7 +192,7 @@ class Masks:
         """Whether more than half of some array is used, so that a new start is better."""
         return len(self.views) >= self.max_rows or any(
             2 * header[USED[name]] > len(self.arrays[name])
-            for name in ("shapes", "groups", "branches", "arena", "masks")
+            for name in ("shapes", "groups", "branches", "tails", "arena", "masks")
         )
 
 
@@ -210,7 +216,6 @@ class Heap:
                 "narrow": allocate("narrow", set_limit),
                 "set_index": allocate("set_index", power_of_two(2 * set_limit)),
                 "completions": allocate("completions", power_of_two(set_limit)),
-                "follows": allocate("follows", power_of_two(set_limit // 4)),
                 "agenda": allocate("agenda", WORKLIST),
                 "seen": allocate("seen", 2 * WORKLIST),
             }
@@ -302,8 +307,8 @@ class Store:
         return heap
 
     def carry_shapes(self, old: Heap, heap: Heap) -> bool:
-        """Make the shapes known to a new heap. False if they do not fit."""
-        for name in ("shapes", "groups", "branches", "arena", "masks"):
+        """Make the shapes and tails known to a new heap. False if they do not fit."""
+        for name in ("shapes", "groups", "branches", "tails", "arena", "masks"):
             heap.header[USED[name]] = old.header[USED[name]]
         heap.header[tables.N_ROWS] = old.header[tables.N_ROWS]
         shapes = self.masks.arrays["shapes"]
@@ -314,6 +319,14 @@ class Store:
                 return False
             heap.arrays["sets"][number]["shape"] = shape
             shapes[shape]["set"] = number
+        tails = self.masks.arrays["tails"]
+        self.masks.arrays["tail_index"][:] = 0
+        for tail in range(int(heap.header[N_TAILS])):
+            number = adopt(heap.address, old.items_of(int(tails[tail]["set"])))
+            if number == FULL:
+                return False
+            tails[tail]["set"] = number
+            enter_tail(heap.address, tail)
         return True
 
     def new_masks(self) -> Masks:
@@ -327,7 +340,7 @@ class Store:
         old = self.heap
         old.retired = True
         # Most of the new heap stays free after the move, or it would be full again at once.
-        carried = live + int(old.header[tables.N_SHAPES])
+        carried = live + int(old.header[tables.N_SHAPES]) + int(old.header[N_TAILS])
         while self.set_limit < 4 * carried:
             self.set_limit *= 2
         walks_concrete_sets = self.features & tables.OFF_SHAPES
@@ -341,7 +354,9 @@ class Store:
         The kernel gets the header, the owner's current set, then `arguments`. The caller
         holds the lock. Raises LimitError if what is asked for does not fit at all.
         """
-        for attempt in range(4):
+        attempt = -1
+        while attempt < LAST_ATTEMPT or self.set_limit < MANY_SETS:
+            attempt += 1
             if owner.heap.retired and not owner.migrate(self.heap):
                 self.set_limit *= 2
                 self.retire(owner.live_sets(), fresh_masks=False)

@@ -1,6 +1,6 @@
 """Every array the kernels work on: one name, one dtype, one paragraph each.
 
-The arrays live in a `Heap` (`matcher.heap`); a kernel opens the ones it needs from the
+The arrays live in a `Heap` (`matcher.store`); a kernel opens the ones it needs from the
 heap header `h`: `items(h)`, `moves(h)`, ... (see `matcher.jit`). Allocation is always
 "take the next free entry", counted in the header word that stands beside the array below.
 """
@@ -69,7 +69,7 @@ SET = np.dtype(
         ("wait_first", "i4"),
         ("wait_size", "i4"),  # its waiting items
         ("flags", "i4"),
-        ("need", "i4"),  # units that must still have been allowed; see `mask.py`
+        ("need", "i4"),  # units that must have been allowed; see `needs.py`
         ("part_first", "i4"),
         ("part_size", "i4"),  # arena: the sets it is divided into for its mask; 0: not yet
         ("shape", "i4"),  # its shape, or -1
@@ -77,7 +77,7 @@ SET = np.dtype(
         ("row", "i4"),  # where its moves are, as far as they are not narrow
         ("narrow", "i4"),  # how many narrow moves it has
         ("asked", "i8"),  # kinds of characters of which it is known whether they all lead back to the set,
-        ("loops", "i8"),  # and those that do (bits; see `scan.py`)
+        ("loops", "i8"),  # and those that do (bits; see `loops.py`)
     ]
 )
 NARROW = 8
@@ -127,6 +127,25 @@ BRANCH = np.dtype(
 )
 """A node of the merged trie below a group's exits: many trie nodes that one walk visits at once."""
 
+TAIL = np.dtype(
+    [
+        ("branch", "i4"),
+        ("set", "i4"),  # the abstract set
+        ("alive_first", "i4"),
+        ("alive_size", "i4"),  # arena: pairs (branch with tokens, need) by need: what is alive below the branch
+        ("tokens", "i4"),  # how many tokens these branches have
+        ("max_need", "i4"),
+        ("least_units", "i4"),  # the least and the most units that its tokens have used
+        ("most_units", "i4"),
+        ("exit_first", "i4"),
+        ("exit_size", "i4"),  # arena: (branch, hole, counted, units): where a frame is completed into a hole
+        ("call_first", "i4"),
+        ("call_size", "i4"),
+        ("symbolic", "i4"),
+    ]
+)
+"""What an abstract set allows below a branch: a shape for the trie below an exit."""
+
 MASK = np.dtype(
     [
         ("row", "i4"),  # the base row, or -1: none
@@ -154,7 +173,8 @@ ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
     "agenda": (ITEM, 2),  # two worklists: column 0 for steps, column 1 for closures
     "seen": (np.int64, 2),  # hash tables of the worklists
     "completions": (np.int64, 3),  # memo (origin, goal) -> set
-    "follows": (np.int64, 4),  # memo (branch, set) -> span of the arena: the alive branches
+    "tails": (TAIL, 0),
+    "tail_index": (np.int32, 0),  # hash table of tails by branch and set: number + 1
     "shapes": (SHAPE, 0),
     "groups": (GROUP, 0),
     "branches": (BRANCH, 0),
@@ -166,6 +186,7 @@ ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
     "exits": (np.int32, 6),  # likewise
     "cleared": (np.int32, 2),  # scratch of a trie walk: ranges of `trie_ids`
     "path": (np.int32, 2),  # scratch of walks below exits: (branch, set)
+    "below": (np.int32, 2),  # scratch: (branch, set) that are still to be described
     "stack": (np.int32, 4),  # scratch of a trie walk: (node, next child, set, pivot's set)
     "tallies": (np.int64, 2),  # scratch: counts by byte, or by units
     "key": (np.int32, 0),  # scratch: the description of a mask
@@ -199,12 +220,12 @@ _COUNTERS = 2 * len(ARRAYS)
 USED = {
     name: _COUNTERS + number
     for number, name in enumerate(
-        ("items", "waits", "sets", "moves", "completions", "follows", "shapes", "groups", "branches", "arena", "masks")
+        ("items", "waits", "sets", "moves", "completions", "tails", "shapes", "groups", "branches", "arena", "masks")
     )
 }
 N_ITEMS, N_WAITS, N_SETS, N_COMPLETIONS = USED["items"], USED["waits"], USED["sets"], USED["completions"]
 N_MOVES = USED["moves"]
-N_FOLLOWS = USED["follows"]
+N_TAILS = USED["tails"]
 N_SHAPES, N_GROUPS, N_BRANCHES = USED["shapes"], USED["groups"], USED["branches"]
 N_ARENA, N_MASKS = USED["arena"], USED["masks"]
 AGENDA_SIZE = _COUNTERS + len(USED)  # two words: the items on each worklist
@@ -221,10 +242,10 @@ FOR_PIVOT = FEATURES + 1  # 1 while the shape of a pivot is worked out, which ha
 LINK_EXPAND = FOR_PIVOT + 1
 LINK_SETTLE, LINK_STEP, LINK_COMPLETE = LINK_EXPAND + 1, LINK_EXPAND + 2, LINK_EXPAND + 3
 LINK_SHAPE_OF, LINK_WALK, LINK_DIVIDE = LINK_EXPAND + 4, LINK_EXPAND + 5, LINK_EXPAND + 6
-LINK_FIND_MASK, LINK_FOLLOW, LINK_DESCRIBE = LINK_EXPAND + 7, LINK_EXPAND + 8, LINK_EXPAND + 9
+LINK_FIND_MASK, LINK_WALK_TAIL, LINK_DESCRIBE = LINK_EXPAND + 7, LINK_EXPAND + 8, LINK_EXPAND + 9
 LINK_INTERN, LINK_EXPAND_BRANCH, LINK_CHILD_BY_BYTE = LINK_EXPAND + 10, LINK_EXPAND + 11, LINK_EXPAND + 12
-LINK_ASK = LINK_EXPAND + 13
-HEADER_WORDS = LINK_EXPAND + 14
+LINK_ASK, LINK_DESCRIBE_BELOW, LINK_LIST_CALLS = LINK_EXPAND + 13, LINK_EXPAND + 14, LINK_EXPAND + 15
+HEADER_WORDS = LINK_EXPAND + 16
 OFF_SHAPES, OFF_SYMBOLIC, OFF_CALLS, OFF_PIVOT, OFF_MEMO, OFF_TWINS, OFF_SHARING, OFF_PARTS, OFF_LOOPS = (
     1 << bit for bit in range(9)
 )
@@ -264,7 +285,9 @@ set_index = _view("set_index")
 agenda = _view("agenda")
 seen = _view("seen")
 completions = _view("completions")
-follows = _view("follows")
+tails = _view("tails")
+tail_index = _view("tail_index")
+below = _view("below")
 cleared = _view("cleared")
 shapes = _view("shapes")
 groups = _view("groups")

@@ -2,8 +2,7 @@
 
 An expression that never has two ways to read the next character costs the matcher one item
 per position, and one token set for all values of its counter, however large that is. Others
-are better turned into an automaton, and so are counters inside counters, whose values the
-matcher has to tell apart.
+are better turned into an automaton, if that is small: each of its states has token sets of its own.
 """
 
 from __future__ import annotations
@@ -30,9 +29,8 @@ from .nfa import LazyNfa
 __all__ = ["best_form", "has_nested_counters", "is_deterministic"]
 
 DIRECT_STATES = 512
-"""A single pattern becomes an automaton of at most this many states; a larger one keeps its counters."""
-NESTED_STATES = 2048
-"""The same for a pattern with counters inside counters."""
+"""A single pattern becomes an automaton of at most this many states; a larger one keeps its counters, since
+the masks of an automaton are walked state by state."""
 STATES_BEFORE_MERGING = 4
 """How many times as large an automaton may be before equal states are merged."""
 MAX_CELLS = 2000
@@ -48,15 +46,13 @@ def best_form(expression: Expression) -> Expression:
     """
     if text_lengths(expression) is None:
         return NOTHING
-    nested = has_nested_counters(expression)
-    if is_deterministic(expression) and not nested:
+    if is_deterministic(expression) and not has_nested_counters(expression):
         return expression
-    limit = NESTED_STATES if nested else DIRECT_STATES
     try:
-        dfa = build(expression, STATES_BEFORE_MERGING * limit)
+        dfa = build(expression, STATES_BEFORE_MERGING * DIRECT_STATES)
     except LimitError:
         return expression
-    return dfa.to_expression() if len(dfa.moves) <= limit else expression
+    return dfa.to_expression() if len(dfa.moves) <= DIRECT_STATES else expression
 
 
 def is_deterministic(expression: Expression) -> bool:
