@@ -95,16 +95,20 @@ def store_root(h: Heap, hole: int, counted: int, n_exits: int) -> int:
     """Store the exits of one group, if there are any. Returns 0 or FULL."""
     ranges = int64(0)
     nodes = int64(0)
+    end = int64(0)
+    apart = True  # with units of several lengths, a node may have exits after different numbers of them
     for x in range(n_exits):
         if exits(h)[x, 2] == hole and exits(h)[x, 3] == counted:
             ranges += 1
             nodes += exits(h)[x, 1] - exits(h)[x, 0]
+            apart = apart and exits(h)[x, 0] >= end
+            end = int64(exits(h)[x, 1])
     if ranges == 0:
         return 0
     branch = head(h)[N_BRANCHES]
     if branch >= len(branches(h)) or head(h)[N_GROUPS] >= len(groups(h)):
         return FULL
-    if nodes > limit(h, LARGE):
+    if nodes > limit(h, LARGE) and apart:
         status = store_ranges(h, branch, hole, counted, n_exits, ranges)
     else:
         status = store_members(h, branch, hole, counted, n_exits, nodes)

@@ -108,6 +108,18 @@ REGRESSIONS = {
         tokens=(b"c", "é".encode(), b"cc"),
         path=(0, 1, 2),
     ),
+    "units of two lengths, with exits after two or three of them": Regression(
+        {
+            "root": alternatives(
+                [
+                    sequence([ROOT, ROOT]),
+                    sequence([C, B, repeat(alternatives([A, Literal("aa")]), 3, 3)]),
+                ]
+            ),
+        },
+        tokens=(b"aacb", b"a", b"b", b"c"),
+        path=(3, 2, 1),
+    ),
     "an automaton whose fallback accepts": Regression(
         {
             "root": Automaton(
