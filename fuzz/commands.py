@@ -205,6 +205,32 @@ def mutants(
         raise typer.Exit(FOUND)
 
 
+@app.command()
+@reporting
+def frontends(
+    minutes: Annotated[float, typer.Option(min=0.01, help="How long to run, all front ends together.")] = 5.0,
+    only: Annotated[str, typer.Option(help="Names of front ends, with commas; all of them by default.")] = "",
+    out: Annotated[Path | None, typer.Option(help="Folder for corpus and faults (default: user cache).")] = None,
+) -> None:
+    """Coverage-guided fuzzing of parsers and loaders, with atheris."""
+    from infernix.engine.models.registry import cache_folder
+
+    from .frontends import FRONT_ENDS, fuzz_front_end
+
+    chosen = names(only or ",".join(FRONT_ENDS), list(FRONT_ENDS), "front end")
+    folder = out if out is not None else cache_folder() / "fuzz" / "frontends"
+    faults = 0
+    for name in chosen:
+        result = fuzz_front_end(name, 60 * minutes / len(chosen), folder)
+        print(f"{name:16} {result.inputs:9} inputs {result.covered:6} edges  {len(result.faults)} faults", flush=True)
+        for path in result.faults:
+            faults += 1
+            print(f"FAULT    {path}")
+            print("\n".join(f"    {line}" for line in result.log.splitlines()[:40]))
+    if faults:
+        raise typer.Exit(FOUND)
+
+
 def main() -> None:
     """The commands alone, as `python -m infernix.fuzz`."""
     try:
