@@ -201,7 +201,7 @@ def _model_pieces(model: dict[str, Any], draft: _Draft) -> Iterator[tuple[str, A
 def _spelling(document: dict[str, Any], model: dict[str, Any], draft: _Draft) -> Spelling:
     """What pieces mean, as the file's decoder (or else its pre-tokenizer) says."""
     decoders = list(_flat(document.get("decoder"), "decoders"))
-    kinds = {decoder.get("type") for decoder in decoders}
+    kinds = {_text(decoder.get("type"), draft, "decoder.type") for decoder in decoders}
     if "ByteLevel" in kinds:
         return byte_level_bytes
     if not decoders and any(

@@ -150,6 +150,7 @@ BYTE_LEVEL = {"type": "ByteLevel"}
         ({"model": {"type": "BPE", "vocab": {}}, "decoder": BYTE_LEVEL}, "there are no tokens"),
         ({"model": BPE | {"vocab": {"a": -1}}, "decoder": BYTE_LEVEL}, r"vocab\['a'\]: -1 is not a token id"),
         ({"model": BPE | {"vocab": {"a": 1, "b": 1}}, "decoder": BYTE_LEVEL}, "id 1 is given twice"),
+        ({"model": BPE | {"vocab": {"a": 1}}, "decoder": {"type": []}}, "decoder.type must be"),
         ({"model": BPE | {"vocab": {"a": 1 << 40}}, "decoder": BYTE_LEVEL}, "most of the vocabulary empty"),
         ({"model": BPE}, "does not say how pieces turn into bytes"),
         ({"model": BPE, "decoder": {"type": "BPEDecoder"}}, "decoder type 'BPEDecoder'"),
