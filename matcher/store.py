@@ -84,7 +84,9 @@ def allocate(name: str, rows: int) -> NDArray[Any]:
     size = np.dtype(dtype).itemsize * math.prod(shape)
     if size < MAPPED_BYTES:
         return np.zeros(shape, dtype=dtype)
-    return np.frombuffer(mmap.mmap(-1, size), dtype=dtype, count=math.prod(shape)).reshape(shape)
+    # Private: a forked process must not write into its parent's sets.
+    private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+    return np.frombuffer(mmap.mmap(-1, size, **private), dtype=dtype, count=math.prod(shape)).reshape(shape)
 
 
 def touch(array: NDArray[Any], limit: int) -> None:
