@@ -31,6 +31,8 @@ def infernix(*arguments: str | Path, stdin: bytes = b"") -> tuple[int, str, str]
 def infernix_process(*arguments: str | Path, **options: object) -> subprocess.Popen[bytes]:
     """The same as a process of its own."""
     command = [sys.executable, "-c", "from infernix.engine.cli import main; main()", *map(str, arguments)]
+    # A test run in the background of a shell ignores interrupts, and its children would inherit that.
+    options.setdefault("preexec_fn", lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)  # type: ignore[call-overload]
 
 

@@ -128,7 +128,15 @@ def test_interrupting_leaves_a_state_and_no_processes(tmp_path: Path) -> None:
     folder = tmp_path / "campaign"
     command = [*COMMAND, "--out", str(folder), "--minutes", "5"]
     pipe = subprocess.PIPE
-    process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+    process = subprocess.Popen(
+        command,
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
+        start_new_session=True,
+        # A test run in the background of a shell ignores interrupts, and its children would inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     began = time.monotonic()
     while not any((folder / "corpus").glob("*.toml")):
         assert process.poll() is None
