@@ -78,6 +78,7 @@ def allocate(name: str, rows: int) -> NDArray[Any]:
     """A zeroed array for the header; memory is taken only where it is touched.
 
     Large arrays are mapped: from `np.zeros` they might be memory used before, and be cleared in full.
+    Raises LimitError if the system has no memory.
     """
     dtype, columns = ARRAYS[name]
     shape = (rows, columns) if columns else (rows,)
@@ -86,7 +87,11 @@ def allocate(name: str, rows: int) -> NDArray[Any]:
         return np.zeros(shape, dtype=dtype)
     # Private: a forked process must not write into its parent's sets.
     private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
-    return np.frombuffer(mmap.mmap(-1, size, **private), dtype=dtype, count=math.prod(shape)).reshape(shape)
+    try:
+        pages = mmap.mmap(-1, size, **private)
+    except OSError as error:
+        raise LimitError("there is no memory left for this grammar and text") from error
+    return np.frombuffer(pages, dtype=dtype, count=math.prod(shape)).reshape(shape)
 
 
 def touch(array: NDArray[Any], limit: int) -> None:
