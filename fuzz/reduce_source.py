@@ -146,6 +146,8 @@ def _smaller_grammars(grammar: Grammar) -> Iterator[Grammar]:
             for stand_in in (ir.EMPTY, Literal("a"), rule.body):
                 if not _mentions(stand_in, rule.name):
                     yield _inlined(grammar, rule.name, stand_in)
+            if not any(_mentions(other.body, grammar.root) for other in grammar.rules):
+                yield _promoted(grammar, rule)
     # Rules that nothing mentions are kept here: compilers fail on them too.
     for index, rule in enumerate(grammar.rules):
         for body in _expressions(rule.body):
@@ -165,6 +167,18 @@ def _inlined(grammar: Grammar, name: str, body: Expression) -> Grammar:
 
     rules = tuple(Rule(r.name, fold(r.body, exchange)) for r in grammar.rules if r.name != name)
     return Grammar(rules, grammar.root)
+
+
+def _promoted(grammar: Grammar, rule: Rule) -> Grammar:
+    """The grammar that begins with another rule, which takes the place and the name of the root."""
+
+    def exchange(node: Expression, below: list[Expression]) -> Expression:
+        is_it = isinstance(node, RuleRef) and node.name == rule.name
+        return RuleRef(grammar.root) if is_it else _rebuilt(node, below)
+
+    others = [other for other in grammar.rules if other.name not in (rule.name, grammar.root)]
+    rules = [Rule(grammar.root, rule.body), *others]
+    return Grammar(tuple(Rule(r.name, fold(r.body, exchange)) for r in rules), grammar.root)
 
 
 def _rebuilt(node: Expression, below: list[Expression]) -> Expression:

@@ -50,7 +50,7 @@ def test_a_planted_fault_is_found_shrunk_and_replayed(fault: str, kind: str, che
 
     # Small enough to read: one problem of two short rules at most, a few steps, a few tokens.
     (problem,) = case.problems
-    assert len(problem.source) <= 48
+    assert len(problem.source) <= 40
     assert len(problem.walk) <= 8
     assert sum(1 for token in case.vocabulary.tokens if token) <= 8
 

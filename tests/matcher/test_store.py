@@ -7,13 +7,11 @@ values come from the reference matcher, or are written down.
 from __future__ import annotations
 
 import itertools
-import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from unittest import mock
 
-import numpy as np
 import pytest
 from hypothesis import given
 from tests.matcher.matchers import allowed, state
@@ -342,23 +340,6 @@ def test_a_description_of_many_tails() -> None:
     matcher.accept_bytes(b"x")
     assert allowed(matcher, vocabulary.size) == [ord("a"), 0xC4, *range(EOS + 1, vocabulary.size)]
     assert matcher.heap.header[tables.KEY_SIZE] < 10 * frames
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_process_has_its_own_memory(pairs: Vocabulary) -> None:
-    """What a child learns and overwrites is not seen by its parent."""
-    matcher = Matcher(compile_gbnf('root ::= [a-z]* "."', pairs))
-    matcher.allowed_token_ids()
-    arrays = matcher.heap.arrays
-    before = {name: array.copy() for name, array in arrays.items() if name in ("sets", "moves", "items", "arena")}
-    child = os.fork()
-    if child == 0:
-        for name in before:
-            arrays[name].view(np.uint8).reshape(-1)[: 1 << 16] = 0xAA
-        os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
-    for name, array in before.items():
-        assert arrays[name].tobytes()[: 1 << 16] == array.tobytes()[: 1 << 16], name
 
 
 def accept_forever(matcher: Matcher, token: int) -> None:

@@ -1,0 +1,47 @@
+"""The memory behind the kernels' arrays: whose it is, and what happens where there is none."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from tests.vocabularies import byte_level
+
+from infernix import Matcher, compile_gbnf
+from infernix.gbnf.errors import LimitError
+from infernix.matcher import store as store_module
+from infernix.matcher.store import MAPPED_BYTES, allocate
+
+
+def test_large_and_small_arrays_are_zero() -> None:
+    for rows in (1, MAPPED_BYTES):
+        array = allocate("items", rows)
+        assert len(array) == rows
+        assert not array.tobytes().strip(b"\0")
+
+
+def test_no_memory_is_a_limit_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(store_module.mmap, "mmap", refuse)
+    with pytest.raises(LimitError, match="no memory left"):
+        allocate("moves", MAPPED_BYTES)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_has_its_own_memory() -> None:
+    """What a child learns and overwrites is not seen by its parent."""
+    matcher = Matcher(compile_gbnf('root ::= [a-z]* "."', byte_level()))
+    matcher.allowed_token_ids()
+    arrays = matcher.heap.arrays
+    before = {name: array.copy() for name, array in arrays.items() if name in ("sets", "moves", "items", "arena")}
+    child = os.fork()
+    if child == 0:
+        for name in before:
+            arrays[name].view(np.uint8).reshape(-1)[: 1 << 16] = 0xAA
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    for name, array in before.items():
+        assert arrays[name].tobytes()[: 1 << 16] == array.tobytes()[: 1 << 16], name
