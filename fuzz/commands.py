@@ -61,7 +61,11 @@ def run(
     kind: Annotated[str, typer.Option(help="Source languages, with commas.")] = ",".join(KINDS),
     minutes: Annotated[float, typer.Option(min=0.01, help="How long to run.")] = 2.0,
     seed: Annotated[int, typer.Option(help="Determines all cases.")] = 1,
-    jobs: Annotated[int, typer.Option(min=1, help="Workers; each has a process for every engine.")] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Workers, each with a process for every engine (default: 1; all of a cluster)."),
+    ] = None,
+    ray: Annotated[str, typer.Option(metavar="ADDRESS", help="Spread over the Ray cluster there (or: auto).")] = "",
     vocabulary: Annotated[str, typer.Option(help="synthetic, qwen35, smollm2, bytes with commas, or auto.")] = "auto",
     out: Annotated[Path | None, typer.Option(help="Folder for state, findings and corpus (default: user cache).")] = (
         None
@@ -74,6 +78,7 @@ def run(
 ) -> None:
     """Run a campaign, or go on with one."""
     from .campaign import Campaign, Pool, concerns_us
+    from .cluster import Cluster
     from .host import EngineFailed, Limits
     from .job import Settings
     from .progress import progress, summary
@@ -92,7 +97,8 @@ def run(
         note(f"going on at case {campaign.state.done} of {folder} (--fresh begins again)")
     try:
         with progress(60 * minutes) as show:
-            state = campaign.run(Pool(settings, jobs), 60 * minutes, show)
+            pool = Cluster(settings, ray, jobs) if ray else Pool(settings, jobs or 1)
+            state = campaign.run(pool, 60 * minutes, show)
     except KeyboardInterrupt:
         note(f"interrupted; the same command goes on. {summary(campaign.state)}")
         raise typer.Exit(ExitCode.INTERRUPTED) from None

@@ -55,8 +55,11 @@ class EngineFailed(Exception):
     """The engine's process crashed, hung or grew. `check` is one of "crash", "hang", "growth"."""
 
     def __init__(self, engine: str, check: str, detail: str) -> None:
-        super().__init__(f"{engine}: {check}: {detail}")
+        super().__init__(engine, check, detail)
         self.engine, self.check, self.detail = engine, check, detail
+
+    def __str__(self) -> str:
+        return f"{self.engine}: {self.check}: {self.detail}"
 
 
 class Executor(Protocol):

@@ -32,7 +32,11 @@ __all__ = ["Answer", "Died", "NotStarted", "Ready", "Told", "resident_megabytes"
 
 PR_SET_PDEATHSIG = 1
 SMALL = VocabularySpec(tokens=(b"a", b"b", b""), eos_ids=(2,), size=3)
-WARM_UP = (Problem("gbnf", 'root ::= ("a" | "b" root){1,2}'), Problem("choice", '["a", "ab"]'))
+WARM_UP = (
+    Problem("gbnf", 'root ::= ("a" | "b" root){1,2}'),
+    Problem("choice", '["a", "ab"]', (Step("token", (0,)),), ("a",)),
+)
+"""What is made once for a vocabulary, its trie and its speller, is made by the parent."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from infernix.matcher.bitmask import Words
 from infernix.matcher.vocabulary import TokenKind, Vocabulary
 
 from .engines import Capabilities, Engine, Position, Refused
-from .spelling import Speller
+from .spelling import LARGE, Speller
 
 __all__ = ["LLGuidance", "XGrammar"]
 
@@ -28,7 +28,6 @@ DIRECTIVE = '%llguidance {"no_forcing": true}'
 """Where bytes are forced it allows only their canonical tokens, unless told not to: a feature, but a mask of
 the language has every tokenisation."""
 MOST_KEPT = 4
-LARGE = 10_000
 CACHE_BYTES = 1 << 26
 NOT_SCHEMAS = frozenset({"gbnf", "regex", "choice"})
 
@@ -241,13 +240,13 @@ class PlainTokenizer:
     bos_token_id = None
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        ids = range(vocabulary.size)
-        self.special_token_ids = [i for i in ids if vocabulary.kinds[i] in (TokenKind.CONTROL, TokenKind.EOS)]
+        special = np.isin(vocabulary.kinds, (int(TokenKind.CONTROL), int(TokenKind.EOS)))
+        self.special_token_ids: list[int] = np.flatnonzero(special).tolist()
         self.tokens = ordinary_tokens(vocabulary)
         for i in self.special_token_ids:
             self.tokens[i] = f"<special {i}>".encode()
         self.eos_token_id = vocabulary.eos_ids[0]
-        self.speller = Speller(vocabulary)
+        self.speller = Speller.of(vocabulary)
 
     def __call__(self, text: bytes | str) -> list[int]:
         """The longest token at each place, as far as there is one: where bytes are forced, llguidance
@@ -274,8 +273,8 @@ class PerVocabulary:
 
 def ordinary_tokens(vocabulary: Vocabulary) -> list[bytes]:
     """The bytes of every ordinary id; none for the others."""
-    kinds = vocabulary.kinds
-    return [vocabulary.token_bytes(i) if kinds[i] == TokenKind.ORDINARY else b"" for i in range(vocabulary.size)]
+    ordinary = (vocabulary.kinds == int(TokenKind.ORDINARY)).tolist()
+    return [vocabulary.token_bytes(i) if is_ordinary else b"" for i, is_ordinary in enumerate(ordinary)]
 
 
 def alternatives(source: str) -> str:

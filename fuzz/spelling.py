@@ -5,38 +5,41 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import islice, permutations, product
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
 
 from infernix.matcher.vocabulary import TokenKind, Vocabulary
 
 from .choices import Choose
 
-__all__ = ["Speller", "canonical", "dumps", "reorderings"]
+__all__ = ["LARGE", "Speller", "canonical", "dumps", "reorderings"]
 
 MOST_ORDERS = 24
+LARGE = 10_000
+"""Tokens of a vocabulary of which everything is kept that takes long to make."""
 
 
 class Speller:
     """The ordinary tokens of a vocabulary by their bytes."""
 
-    _last: tuple[Vocabulary, Speller] | None = None
+    _kept: ClassVar[dict[int, tuple[Vocabulary, Speller]]] = {}
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.ids: dict[bytes, list[int]] = {}
-        kinds = vocabulary.kinds
-        for token_id in range(vocabulary.size):
-            if kinds[token_id] == TokenKind.ORDINARY:
-                self.ids.setdefault(vocabulary.token_bytes(token_id), []).append(token_id)
+        for token_id in np.flatnonzero(vocabulary.kinds == int(TokenKind.ORDINARY)).tolist():
+            self.ids.setdefault(vocabulary.token_bytes(token_id), []).append(token_id)
         self.bytes_of = {ids[0]: token for token, ids in self.ids.items()}
         """The bytes of the first id of each."""
         self.longest = max(map(len, self.ids), default=0)
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> Speller:
-        """The speller of a vocabulary; the last one is kept, since those of real ones are large."""
-        if cls._last is None or cls._last[0] is not vocabulary:
-            cls._last = (vocabulary, cls(vocabulary))
-        return cls._last[1]
+        """The speller of a vocabulary; the last one is kept, and all of large ones."""
+        if id(vocabulary) not in cls._kept:
+            cls._kept = {key: pair for key, pair in cls._kept.items() if pair[0].size >= LARGE}
+            cls._kept[id(vocabulary)] = (vocabulary, cls(vocabulary))
+        return cls._kept[id(vocabulary)][1]
 
     def tokens(self, text: bytes) -> list[int] | None:
         """The longest token at each place; None if at some place there is none."""

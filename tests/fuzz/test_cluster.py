@@ -1,0 +1,122 @@
+"""Campaigns on a Ray cluster of two processors on this machine: the same command, the same state."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from infernix.fuzz.host import EngineFailed
+
+COMMAND = [sys.executable, "-m", "infernix.fuzz", "run", "--engines", "reference", "--kind", "choice"]
+COMMAND += ["--vocabulary", "synthetic", "--seed", "5"]
+PATIENCE = 120
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    pytest.importorskip("ray", reason="no Ray here: pip install 'infernix[ray]'")
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+    yield cluster.address
+    cluster.shutdown()
+
+
+def state_of(folder: Path) -> dict[str, object]:
+    state: dict[str, object] = json.loads((folder / "campaign.json").read_text(encoding="utf-8"))
+    return state
+
+
+def test_a_campaign_runs_on_a_cluster_is_interrupted_and_goes_on_here(address: str, tmp_path: Path) -> None:
+    out = ["--out", str(tmp_path / "campaign"), "--minutes"]
+    process = subprocess.Popen(
+        [*COMMAND, *out, "5", "--ray", address],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    began = time.monotonic()
+    corpus = tmp_path / "campaign" / "corpus"
+    while not any(corpus.glob("*.toml")):
+        assert process.poll() is None
+        assert time.monotonic() - began < PATIENCE
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "the same command goes on" in errors
+    first = state_of(tmp_path / "campaign")
+    assert first["problems"]
+
+    again = subprocess.run([*COMMAND, *out, "0.02"], capture_output=True, text=True, check=True)
+    assert "going on at case" in again.stderr
+    assert state_of(tmp_path / "campaign")["done"] >= first["done"]  # type: ignore[operator]
+
+
+@pytest.mark.slow
+def test_both_workers_of_a_cluster_find_what_one_here_finds(address: str, tmp_path: Path) -> None:
+    pytest.importorskip("xgrammar")
+    from infernix.fuzz.cluster import Cluster
+    from infernix.fuzz.job import Settings, Worker
+
+    settings = Settings(("xgrammar",), ("choice",), seed=3, shrink_seconds=2.0)
+    worker = Worker(settings)
+    expected = {number: worker.run(number) for number in range(6)}
+    worker.close()
+    cluster = Cluster(settings, address)
+    try:
+        assert len(cluster.members) == 2
+        orders = ((number, None) for number in range(6))
+        outcomes = [o for o in cluster.outcomes(orders, time.monotonic() + PATIENCE) if o is not None]
+    finally:
+        cluster.close()
+    assert sorted(outcome.number for outcome in outcomes) == list(range(6))
+    for outcome in outcomes:
+        mine = expected[outcome.number]
+        assert outcome.case == mine.case
+        assert outcome.taken == mine.taken
+        differences = [[report.finding.difference.signature for report in o.reports] for o in (outcome, mine)]
+        assert differences[0] == differences[1]
+
+
+@pytest.mark.slow
+def test_what_fails_on_a_node_is_told_here(address: str, tmp_path: Path) -> None:
+    from infernix.fuzz.cluster import Cluster
+    from infernix.fuzz.job import Settings
+    from infernix.gbnf.errors import RequestError
+
+    nobody = Cluster(Settings(("no such engine",), ("choice",)), address, 1)
+    try:
+        with pytest.raises(RequestError, match="no engine is called"):
+            list(nobody.outcomes(iter([(0, None)]), time.monotonic() + PATIENCE))
+    finally:
+        nobody.close()
+    with pytest.raises(RequestError, match="3 workers are too many for a cluster with 2 processors"):
+        Cluster(Settings(("reference",), ("choice",)), address, 3)
+
+
+def test_no_cluster_and_no_ray_are_errors_that_say_so() -> None:
+    pytest.importorskip("ray", reason="no Ray here: pip install 'infernix[ray]'")
+    command = [*COMMAND, "--ray", "127.0.0.1:1"]
+    assert "no Ray cluster at 127.0.0.1:1" in subprocess.run(command, capture_output=True, text=True).stderr
+    missing = "import sys; sys.modules['ray'] = None; from infernix.fuzz.commands import main; main()"
+    done = subprocess.run([sys.executable, "-c", missing, *command[3:]], capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "pip install 'infernix[ray]'" in done.stderr
+
+
+def test_a_failure_travels_between_processes() -> None:
+    failure = EngineFailed("xgrammar", "hang", "no answer")
+    again = pickle.loads(pickle.dumps(failure))
+    assert (str(again), again.check) == ("xgrammar: hang: no answer", "hang")
