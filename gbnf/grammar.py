@@ -13,7 +13,7 @@ formed) and, where the language speaks of tokens, over *token terminals*.
     TokenSet((7, 9), exclude=False) one token with one of these ids
     Automaton(...)                  one string of a deterministic code-point automaton
 
-Expressions are frozen, hashable and comparable. The helpers `literal`, `char_class`,
+Expressions are never changed, hashable and comparable (`record`). The helpers `literal`, `char_class`,
 `sequence`, `alternatives` and `repeat` build them in normal form; the front ends
 use the helpers, so that equal grammars compare equal.
 """
@@ -25,6 +25,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from typing import TypeVar
+
+from .record import record
 
 __all__ = [
     "ANY_CHAR",
@@ -68,35 +70,35 @@ Edges = tuple[tuple[int, int, int], ...]
 """Edges of one automaton state: (first code point, last code point, target), disjoint and ascending."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Literal:
     """Exactly `text`; the empty text matches the empty string."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CharClass:
     """One code point of `ranges`; no ranges at all match nothing."""
 
     ranges: Ranges
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sequence:
     """The items one after another (at least two)."""
 
     items: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Alternatives:
     """One of the choices (at least two)."""
 
     choices: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Repeat:
     """`item`, from `minimum` to `maximum` times (None: without bound). Never unrolled."""
 
@@ -105,14 +107,14 @@ class Repeat:
     maximum: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RuleRef:
     """A string of the rule called `name`."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TokenSet:
     """One whole token: one of `ids`, or with `exclude` any ordinary token but these.
 
@@ -123,7 +125,7 @@ class TokenSet:
     exclude: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Automaton:
     """One string accepted by a deterministic automaton over code points, started in state 0.
 
@@ -144,7 +146,7 @@ class Automaton:
 Expression = Literal | CharClass | Sequence | Alternatives | Repeat | RuleRef | TokenSet | Automaton
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rule:
     """A named body. `lookahead` is the `(= ...)` annotation: a hint, no part of the language.
 

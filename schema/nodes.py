@@ -17,6 +17,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from infernix.gbnf.record import record
+
 from .counting import Count
 from .numbers import NumberSet
 from .strings import StringLanguage
@@ -45,7 +47,7 @@ class Node:
         self.productive = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Anything:
     """Any JSON value."""
 
@@ -57,7 +59,7 @@ class Values:
     constants: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArrayTerm:
     """Arrays: a node for each prefix position, one for the rest, length bounds, perhaps a count.
 
@@ -89,7 +91,7 @@ Kind = tuple[StringLanguage, Node]
 """A kind of undeclared properties: a language of keys and the node of their values."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ObjectTerm:
     """Objects: declared properties in order, then any number of others.
 
