@@ -20,7 +20,7 @@ def strongly_connected(rules: list[RuleAutomaton]) -> list[list[int]]:
     open_rules: list[int] = []
     is_open: set[int] = set()
     components: list[list[int]] = []
-    work = [(0, iter(list(rules[0].callees())))]
+    work = [(0, iter(rules[0].callees()))]
     index[0] = low[0] = 0
     open_rules.append(0)
     is_open.add(0)
@@ -31,7 +31,7 @@ def strongly_connected(rules: list[RuleAutomaton]) -> list[list[int]]:
                 index[callee] = low[callee] = len(index)
                 open_rules.append(callee)
                 is_open.add(callee)
-                work.append((callee, iter(list(rules[callee].callees()))))
+                work.append((callee, iter(rules[callee].callees())))
                 break
             if callee in is_open and index[callee] < low[rule]:
                 low[rule] = index[callee]
@@ -48,25 +48,30 @@ def strongly_connected(rules: list[RuleAutomaton]) -> list[list[int]]:
     return components
 
 
-def fixed_point(rules: list[RuleAutomaton], order: list[int], holds: Callable[[int, set[int]], bool]) -> set[int]:
-    """The least set of rules closed under `holds(rule, set)`, where callees matter only.
+def fixed_point(
+    rules: list[RuleAutomaton], components: list[list[int]], holds: Callable[[RuleAutomaton, set[int]], bool]
+) -> set[int]:
+    """The least set of rules closed under `holds(automaton, set)`, where only callees in the set matter.
 
-    Rules are tried in `order`; a rule that joins the set has its callers tried again.
+    Component by component, callees first: a rule by itself is settled at the first look, since what it calls
+    is; only rules that call each other are looked at again, each time that a callee of theirs joins the set.
     """
-    callers: dict[int, list[int]] = {}
     joined: set[int] = set()
-    todo = list(reversed(order))
-    while todo:
-        rule = todo.pop()
-        if rule in joined:
+    for component in components:
+        if len(component) == 1:
+            if holds(rules[component[0]], joined):
+                joined.add(component[0])
             continue
-        if holds(rule, joined):
-            joined.add(rule)
-            todo.extend(callers.pop(rule, ()))
-        else:
-            for callee in rules[rule].callees():
-                if callee not in joined:
-                    callers.setdefault(callee, []).append(rule)
+        callers: dict[int, list[int]] = {rule: [] for rule in component}
+        for rule in component:
+            for callee in callers.keys() & rules[rule].callees():
+                callers[callee].append(rule)
+        todo = component[::-1]
+        while todo:
+            rule = todo.pop()
+            if rule not in joined and holds(rules[rule], joined):
+                joined.add(rule)
+                todo += callers[rule]
     return joined
 
 
@@ -76,22 +81,21 @@ def is_nullable(automaton: RuleAutomaton, nullable: set[int]) -> bool:
         return automaton.linked[1]
     if automaton.bounds is not None and automaton.bounds[0] == 0:
         return True
-    if not automaton.epsilons and nullable.isdisjoint(automaton.callees()):
-        return False
-    free: dict[int, list[int]] = {}
-    for source, target in automaton.epsilons:
-        free.setdefault(source, []).append(target)
-    for source, rule, target, _, _ in automaton.calls:
-        if rule in nullable:
-            free.setdefault(source, []).append(target)
-    return leads(free, START, END)
+    calls = [] if nullable.isdisjoint(automaton.callees()) else automaton.calls
+    free = [*automaton.epsilons, *[(call[0], call[2]) for call in calls if call[1] in nullable]]
+    if all(source != START for source, _ in free):
+        return False  # most rules begin with something that is not empty
+    ways: dict[int, list[int]] = {}
+    for source, target in free:
+        ways.setdefault(source, []).append(target)
+    return leads(ways, START, END)
 
 
 def is_productive(automaton: RuleAutomaton, productive: set[int]) -> bool:
     """Whether the rule has a string at all, given what is known of its callees."""
     if automaton.bounds is not None and automaton.bounds[0] == 0:
         return True
-    if not automaton.flawed and all(callee in productive for callee in automaton.callees()):
+    if not automaton.flawed and productive.issuperset(automaton.callees()):
         return True
     ways: dict[int, list[int]] = {}
     for source, kind, operand, _, target in automaton.edges():

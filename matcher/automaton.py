@@ -130,40 +130,39 @@ class Builder:
         stack = [(body, start, end)]
         while stack:
             expression, start, end = stack.pop()
-            # Classes without patterns, the frequent ones first: a large schema has 10,000 expressions.
-            match expression:
-                case RuleRef():
-                    automaton.call(start, self.rule_number(expression.name), end, MAY_SKIP)
-                case Literal():
-                    if expression.text:
-                        self.spell(automaton, expression.text, start, end)
-                    else:
-                        automaton.epsilon(start, end)
-                case Sequence():
-                    items = expression.items
-                    states = range(automaton.states, automaton.states + len(items) - 1)
-                    automaton.states = states.stop
-                    stack += zip(items, (start, *states), (*states, end))
-                case Alternatives():
-                    stack += [(choice, start, end) for choice in expression.choices]
-                case Repeat():
-                    stack += self.connect_repeat(automaton, expression, start, end)
-                case CharClass():
-                    automaton.flawed |= not expression.ranges
-                    connect_class(automaton, expression.ranges, start, end)
-                case Automaton():
-                    if expression.fallback and (start, end) != (START, END):
-                        # A rule of its own: then "any key but these" is the same text after its first
-                        # difference in all grammars, whatever follows it there.
-                        automaton.call(start, self.new_rule(expression), end, MAY_SKIP)
-                    else:
-                        connect_automaton(automaton, expression, start, end)
-                case TokenSet():
-                    number = self.token_set(expression)
-                    if number is None:
-                        automaton.flawed = True
-                    else:
-                        automaton.token(start, number, end)
+            # The frequent ones first: a large schema has 10,000 expressions.
+            if isinstance(expression, RuleRef):
+                automaton.call(start, self.rule_number(expression.name), end, MAY_SKIP)
+            elif isinstance(expression, Literal):
+                if expression.text:
+                    self.spell(automaton, expression.text, start, end)
+                else:
+                    automaton.epsilon(start, end)
+            elif isinstance(expression, Sequence):
+                items = expression.items
+                states = range(automaton.states, automaton.states + len(items) - 1)
+                automaton.states = states.stop
+                stack += zip(items, (start, *states), (*states, end))
+            elif isinstance(expression, Alternatives):
+                stack += [(choice, start, end) for choice in expression.choices]
+            elif isinstance(expression, Repeat):
+                stack += self.connect_repeat(automaton, expression, start, end)
+            elif isinstance(expression, CharClass):
+                automaton.flawed |= not expression.ranges
+                connect_class(automaton, expression.ranges, start, end)
+            elif isinstance(expression, Automaton):
+                if expression.fallback and (start, end) != (START, END):
+                    # A rule of its own: then "any key but these" is the same text after its first
+                    # difference in all grammars, whatever follows it there.
+                    automaton.call(start, self.new_rule(expression), end, MAY_SKIP)
+                else:
+                    connect_automaton(automaton, expression, start, end)
+            else:
+                number = self.token_set(expression)
+                if number is None:
+                    automaton.flawed = True
+                else:
+                    automaton.token(start, number, end)
 
     def connect_repeat(
         self, automaton: RuleAutomaton, repeat: Repeat, start: int, end: int
@@ -352,8 +351,8 @@ def build_automata(
     rules = builder.build()
     components = strongly_connected(rules)
     order = [rule for component in components for rule in component]
-    productive = fixed_point(rules, order, lambda rule, known: is_productive(rules[rule], known))
-    nullable = fixed_point(rules, order, lambda rule, known: is_nullable(rules[rule], known)) & productive
+    productive = fixed_point(rules, components, is_productive)
+    nullable = fixed_point(rules, components, is_nullable) & productive
     for rule in order:
         if rule in productive and rules[rule].linked is None:
             automaton = rules[rule]

@@ -10,8 +10,9 @@ of small integers. That is how the JSON string of one schema is the JSON string 
 from __future__ import annotations
 
 import threading
+from array import array
 from time import monotonic
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +33,11 @@ from .vocabulary import TokenKind, Vocabulary
 
 __all__ = ["COMPILE_SECONDS", "CompiledGrammar", "compile_grammar"]
 
-Edges = NDArray[np.int32]
-"""A rule's edges, `int32[n, COLUMNS]` (`rule_automaton`)."""
+Edges: TypeAlias = "array[int]"
+"""A rule's edges, COLUMNS numbers of 32 bits each (`rule_automaton`); of a list, an array is sooner made by `array`
+than by numpy, and most rules need no more than its bytes."""
+NO_LITERALS = bytearray(1)
+"""Stands for the bytes of no literals: a kernel is compiled for arrays that may be written to."""
 COMPILE_SECONDS = 6.0
 """Compiling a grammar may take so long; with reading its text, that stays below ten seconds."""
 BYTES_PER_EDGE, BYTES_PER_GRAMMAR = 200, 2000
@@ -254,22 +258,22 @@ class Linker:
             if number < 0 and callee in component:
                 number = -2 - component.index(callee)
             automaton.flat[place] = number
-        return automaton, np.array(automaton.flat, dtype=np.int32).reshape(-1, COLUMNS)
+        return automaton, array("i", automaton.flat)
 
     def lay_out(self, automaton: RuleAutomaton, edges: Edges) -> bool:
         """Write the states and edges of one rule. False if there is no room."""
         states, edge_table = self.tables.arrays["states"], self.tables.arrays["edges"]
         base, first_edge = self.used.tolist()
-        flat = edges.reshape(-1)
         for _, callee, _, _, place in automaton.calls:
-            flat[place] = self.numbers.get(callee, -1)
+            edges[place] = self.numbers.get(callee, -1)
         counter = -1
         if automaton.bounds is not None:
             counter = self.tables.used["counters"] + len(self.counters)
             minimum, maximum = automaton.bounds
             self.counters.append((minimum, -1 if maximum is None else maximum, base + START))
-        literals = np.frombuffer(automaton.literals or b"\0", dtype=np.uint8)
-        if lay_out(edges, automaton.states, literals, counter, states, edge_table, self.used) == FULL:
+        literals = np.frombuffer(automaton.literals or NO_LITERALS, dtype=np.uint8)
+        rows = np.frombuffer(edges, dtype=np.int32).reshape(-1, COLUMNS)
+        if lay_out(rows, automaton.states, literals, counter, states, edge_table, self.used) == FULL:
             return False
         self.starts.append(base + START)
         if self.sharing_twins:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from infernix.gbnf.grammar import Ranges
@@ -86,9 +85,9 @@ class RuleAutomaton:
         self.has_fallback = True
         self.flat += (source, FALLBACK, 0, 0, other)
 
-    def callees(self) -> Iterable[int]:
+    def callees(self) -> list[int]:
         """The rules that are called."""
-        return (call[1] for call in self.calls)
+        return [call[1] for call in self.calls]
 
     def edges(self) -> list[tuple[int, int, int, int, int]]:
         """The edges, apart."""
