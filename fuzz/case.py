@@ -23,6 +23,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+import numpy as np
+
 from infernix.matcher.vocabulary import TokenKind, Vocabulary
 
 __all__ = ["Case", "Problem", "Step", "VocabularySpec"]
@@ -58,9 +60,8 @@ class VocabularySpec:
     @staticmethod
     def of(vocabulary: Vocabulary) -> VocabularySpec:
         """The plain data of a vocabulary."""
-        ids = range(vocabulary.size)
-        by_kind = {kind: tuple(i for i in ids if vocabulary.kinds[i] == kind) for kind in TokenKind}
-        tokens = tuple(vocabulary.token_bytes(i) for i in ids)
+        by_kind = {kind: tuple(np.flatnonzero(vocabulary.kinds == int(kind)).tolist()) for kind in TokenKind}
+        tokens = tuple(map(vocabulary.token_bytes, range(vocabulary.size)))
         forbidden = tuple(i for i in by_kind[TokenKind.FORBIDDEN] if tokens[i])
         return VocabularySpec(
             "", tokens, by_kind[TokenKind.EOS], by_kind[TokenKind.CONTROL], forbidden, vocabulary.size

@@ -1,10 +1,11 @@
 """Differences: what two engines show differently, and what one shows against itself or a standard.
 
 mask, end       the views of two engines after the same steps: a bit, or whether the text may end
+source          one engine reads a source text, the other does not
 accept          one engine took a token that the other rejected
 sight           masks along a fork or a draft
 verdict         a whole text accepted or rejected against the standard
-probe, rollback, fork, draft, spelling, padding, error     an engine against itself (`trace.py`)
+probe, rollback, fork, draft, spelling, padding, error, place, slow     an engine against itself (`trace.py`)
 crash, hang, growth                               its process (`host.py`)
 """
 
@@ -22,6 +23,8 @@ from .trace import Trace, ids_of
 __all__ = ["Difference", "differences", "own_differences", "pair_differences"]
 
 MOST_TOKENS = 8
+_PARTICULAR = re.compile(r"\d+|`[^`]*`|\"[^\"]*\"|'[^']*'|U\+\w+|\\\S+")
+"""What is particular in a message: numbers, names, quoted pieces."""
 LONG_NUMBER = re.compile(r"\d{16}")
 """Integers of more than 64 bits, and more digits than binary64 holds, need not be writable."""
 
@@ -45,9 +48,11 @@ class Difference:
     detail: str = ""
 
     @property
-    def signature(self) -> tuple[str, str, str, str]:
-        """What must stay the same while the case shrinks."""
-        return self.check, self.engine, self.against, self.direction
+    def signature(self) -> tuple[str, ...]:
+        """What must stay the same while the case shrinks. Of refusals, also the reason in general: else the smallest
+        text that is refused for any reason would stand for all of them."""
+        reason = _PARTICULAR.sub("", self.detail) if self.check == "source" else ""
+        return self.check, self.engine, self.against, self.direction, reason
 
     def __str__(self) -> str:
         where = f"problem {self.problem}" + (f", step {self.step}" if self.step >= 0 else "")
@@ -117,10 +122,14 @@ def pair_differences(
     first: str, engine: str, index: int, problem: Problem, mine: Trace, its: Trace, case: Case
 ) -> Iterator[Difference]:
     """The first place at which two engines that took the same steps show something else."""
+    where = {"problem": index, "engine": engine, "against": first, "kind": problem.kind}
     if mine.refused is not None or its.refused is not None:
+        if mine.reads is not None and its.reads is not None and mine.reads != its.reads:
+            direction = "missing" if mine.reads else "extra"
+            detail = mine.refused or its.refused
+            yield Difference(check="source", direction=direction, detail=detail, **where)  # type: ignore[arg-type]
         return
     size = case.vocabulary.size if not case.vocabulary.name else case.vocabulary.build().size
-    where = {"problem": index, "engine": engine, "against": first, "kind": problem.kind}
     for place, (a, b) in enumerate(zip(mine.views, its.views)):
         step = place - 1
         if a.may_end != b.may_end or a.ended != b.ended:

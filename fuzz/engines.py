@@ -24,7 +24,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from infernix.gbnf.errors import RequestError, TokenRejected
+from infernix.gbnf.errors import GrammarError, LimitError, RequestError, TokenRejected
 from infernix.matcher.bitmask import Words, allocate
 from infernix.matcher.vocabulary import Vocabulary
 
@@ -48,7 +48,15 @@ SCHEMA_LAYOUT: Literal["spaced"] = "spaced"
 
 
 class Refused(Exception):
-    """The engine does not support this source. Not a fault in itself."""
+    """The engine does not support this source. Not a fault in itself.
+
+    `judged` says whether that is about the language, so that another engine that reads the source contradicts: a
+    limit says nothing about others.
+    """
+
+    def __init__(self, message: str, judged: bool = True) -> None:
+        super().__init__(message)
+        self.judged = judged
 
 
 class Position(Protocol):
@@ -82,6 +90,9 @@ class Capabilities:
     same_masks: frozenset[str] = frozenset(KINDS)
     """Kinds for which the language is fixed by the source alone, so that masks must be equal bit for
     bit. Schemas leave room (spelling, order), where engines have languages of their own."""
+    judges: frozenset[str] = frozenset(KINDS)
+    """Kinds for which what is a source text at all is agreed upon, so that one that an engine refuses must be
+    refused by others."""
     rollback: bool = True
     fork: bool = True
     token_terminals: bool = True
@@ -282,18 +293,23 @@ def refusing() -> Iterator[None]:
     try:
         yield
     except RequestError as error:
-        raise Refused(f"{type(error).__name__}: {error}") from None
+        raise Refused(f"{type(error).__name__}: {error}", not isinstance(error, LimitError)) from error
 
 
 def grammar_of(kind: str, source: str, vocabulary: Vocabulary) -> Any:
     """The grammar of a source text, as `matcher.sources` reads it."""
     match kind:
         case "gbnf":
-            from infernix.gbnf.checks import check
+            from infernix.gbnf.checks import check, check_tokens
             from infernix.gbnf.parser import parse_gbnf
+            from infernix.gbnf.source import Source
 
             grammar = parse_gbnf(source, token_id=vocabulary.id_of)
             check(grammar, source)
+            try:
+                check_tokens(grammar, vocabulary.why_not_ordinary)
+            except GrammarError as error:
+                raise Source(source).locate(error) from None
             return grammar
         case "regex":
             from infernix.gbnf.grammar import Grammar, Rule

@@ -150,6 +150,8 @@ def of_source(kind: str, source: str) -> frozenset[str]:
 
 
 def _of_grammar(source: str) -> Iterator[str]:
+    if "\0" in source:
+        yield "nul"
     try:
         grammar = parse_gbnf(source)
     except RequestError:

@@ -18,6 +18,7 @@ from .choices import Choose, chance, one_of, seeded
 from .generators.choice_lists import random_choices
 from .generators.grammars import TINY, WORDY, Style, random_grammar, random_source
 from .generators.instances import instance_texts
+from .generators.near_gbnf import near_gbnf
 from .generators.regexes import mutated, random_regex
 from .generators.schemas import random_schema
 from .generators.vocabularies import random_spec, random_vocabulary, text_spec
@@ -25,6 +26,8 @@ from .names import SYNTHETIC
 
 __all__ = ["PROBLEMS", "case_of", "random_case", "random_grammar", "random_problem", "random_vocabulary"]
 
+NEARLY = 8
+"""One grammar in so many is only nearly one."""
 PROBLEMS = 4
 """Problems of a case over a synthetic vocabulary; over a real one there is one."""
 
@@ -48,9 +51,10 @@ def random_problem(choose: Choose, kind: str, vocabulary: Vocabulary, style: Sty
     """A source text of the kind, with texts to try where a standard can judge them."""
     match kind:
         case "gbnf":
-            return Problem(kind, random_source(choose, nameable(choose, vocabulary), style))
+            source = random_source(choose, nameable(choose, vocabulary), style)
+            return Problem(kind, near_gbnf(choose, source, odd_ids(vocabulary)) if chance(choose, NEARLY) else source)
         case "regex":
-            pattern, sample = random_regex(choose)
+            pattern, sample = random_regex(choose, long=style is WORDY)
             texts = dict.fromkeys([sample, *(mutated(choose, sample) for _ in range(3))])
             return Problem(kind, pattern, texts=tuple(texts))
         case "choice":
@@ -67,6 +71,14 @@ def nameable(choose: Choose, vocabulary: Vocabulary, most: int = 12) -> list[int
     if not ordinary or chance(choose, 2):
         return []
     return [one_of(choose, ordinary) for _ in range(most)]
+
+
+def odd_ids(vocabulary: Vocabulary) -> list[int]:
+    """The first id of each kind, and those at the end of the vocabulary and past it."""
+    found = [0]
+    for kind in TokenKind:
+        found += np.flatnonzero(vocabulary.kinds == int(kind))[:1].tolist()
+    return [*found, vocabulary.size - 1, vocabulary.size, 1 << 31, 1 << 64]
 
 
 def random_case(choose: Choose, largest_bound: int = 4) -> tuple[Grammar, Vocabulary]:

@@ -21,6 +21,7 @@ from .generate import case_of
 from .host import EngineFailed, Executor, Host, Limits
 from .known import classify
 from .names import SYNTHETIC
+from .reduce_vocabulary import excerpts
 from .session import Finding, Session
 from .shrink import shrink
 
@@ -30,6 +31,8 @@ REAL_EVERY = 8
 """One case in so many is over a real vocabulary, where both kinds are asked for."""
 ALWAYS_SHRUNK = 10
 """How many differences that look like the same known one are shrunk before that becomes a sample ..."""
+LARGE_ONLY = ("hang", "growth", "slow")
+"""Checks that an excerpt of a large vocabulary could not show."""
 SAMPLE = 16
 """... of one in so many."""
 
@@ -137,7 +140,11 @@ class Worker:
             return False
 
         case = as_text(finding)
-        case = shrink(case if shows(case) else finding.case, shows, self.settings.shrink_seconds)
+        if not shows(case):
+            case = finding.case
+        if case.vocabulary.name and finding.difference.check not in LARGE_ONLY:
+            case = next(filter(shows, excerpts(case, finding.difference.tokens)), case)
+        case = shrink(case, shows, self.settings.shrink_seconds)
         difference = self.session.shows(finding, case) or finding.difference
         return Finding(case, difference, finding.engines)
 

@@ -36,7 +36,7 @@ class XGrammar(Engine):
     """XGrammar. Only ordinary tokens have bytes for it, as its own loaders leave out special tokens."""
 
     name = "xgrammar"
-    capabilities = Capabilities(same_masks=NOT_SCHEMAS, needs_eos=True)
+    capabilities = Capabilities(same_masks=NOT_SCHEMAS, judges=frozenset({"gbnf"}), needs_eos=True)
 
     def __init__(self) -> None:
         import xgrammar
@@ -113,7 +113,7 @@ class LLGuidance(Engine):
     """llguidance. GBNF goes through its own converter to Lark, JSON Schema with fixed separators."""
 
     name = "llguidance"
-    capabilities = Capabilities(same_masks=NOT_SCHEMAS, token_terminals=False, needs_eos=True)
+    capabilities = Capabilities(same_masks=NOT_SCHEMAS, judges=frozenset(), token_terminals=False, needs_eos=True)
 
     def __init__(self) -> None:
         import llguidance

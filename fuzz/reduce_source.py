@@ -137,6 +137,9 @@ def _grammars(source: str) -> Iterator[str]:
             yield print_grammar(smaller)
         except RequestError:
             continue
+    if source != print_grammar(grammar):
+        # The very spelling may be what matters.
+        yield from _cut(source)
 
 
 def _smaller_grammars(grammar: Grammar) -> Iterator[Grammar]:

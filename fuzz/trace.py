@@ -11,6 +11,8 @@ here an engine is only held against itself:
     spelling    other tokens for the same bytes lead to the same view
     padding     no bit is set that belongs to no token
     error       no exception but a refusal
+    slow        a mask over a large vocabulary takes no more than SLOW_SECONDS, or not the second time
+    place       an error of ours about a source is at a place that is in the source (`places.py`)
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -27,12 +30,15 @@ from infernix.matcher.vocabulary import TokenKind, Vocabulary
 
 from .case import Case, Problem, Step
 from .engines import Engine, Position, Refused
-from .spelling import Speller, reorderings
+from .places import misplaced
+from .spelling import LARGE, Speller, reorderings
 
 __all__ = ["Complaint", "Run", "Trace", "View", "trace_case"]
 
 LONGEST_MESSAGE = 300
 MOST_FINISHED = 4
+SLOW_SECONDS = 0.01
+"""Processor time of a mask over a large vocabulary that decoding would notice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,8 @@ class Trace:
     """Everything an engine showed on one problem."""
 
     refused: str | None = None
+    reads: bool | None = None
+    """Whether the source is one of its kind, if the engine is a judge of that."""
     views: list[View] = field(default_factory=list)
     """At the beginning, and after each step; shorter where a token was rejected."""
     sights: dict[int, tuple[bytes, ...]] = field(default_factory=dict)
@@ -79,7 +87,7 @@ class Trace:
 class Run:
     """One position, walked through step by step."""
 
-    def __init__(self, engine: Engine, compiled: Any, vocabulary: Vocabulary) -> None:
+    def __init__(self, engine: Engine, compiled: Any, vocabulary: Vocabulary, kind: str) -> None:
         self.engine = engine
         self.compiled = compiled
         self.vocabulary = vocabulary
@@ -87,7 +95,7 @@ class Run:
         self.row = allocate(1, vocabulary.size)[0]
         self.spare = -vocabulary.size % WORD_BITS
         """Bits of the last word that belong to no token."""
-        self.trace = Trace()
+        self.trace = Trace(reads=True if kind in engine.capabilities.judges else None)
         self.position = engine.start(compiled)
         self.tokens: list[int] = []
         self.past = [self.look(self.position)]
@@ -101,8 +109,21 @@ class Run:
             return View(b"", may_end, True)
         # Bits that an engine leaves alone must show.
         self.row[:] = 0xFFFFFFFF
+        began = thread_time()
         position.mask(self.row)
+        if thread_time() - began > SLOW_SECONDS and self.vocabulary.size >= LARGE:
+            self._time_again()
         return View(self.words(self.row), may_end, False)
+
+    def _time_again(self) -> None:
+        """Complain if the mask takes long at a new position after the same text too: what an engine does only once
+        for a grammar is no fault."""
+        other = self.engine.start(self.compiled)
+        if all(map(other.accept, self.tokens)) and not other.ended():
+            began = thread_time()
+            other.mask(self.row)
+            if (seconds := thread_time() - began) > SLOW_SECONDS:
+                self._complain_once("slow", "extra", f"{1000 * seconds:.0f} ms for a mask")
 
     def words(self, row: Words) -> bytes:
         """The words of a mask, without bits that belong to no token: those are complained about."""
@@ -218,9 +239,9 @@ class Run:
             extra = ids_of(bytes(b & ~a & 255 for a, b in zip(before.mask, now.mask)), self.size)
             self._complain(check, index, "missing" if missing else "extra", missing or extra)
 
-    def _complain_once(self, check: str, direction: str) -> None:
+    def _complain_once(self, check: str, direction: str, detail: str = "") -> None:
         if all(complaint.check != check for complaint in self.trace.complaints):
-            self._complain(check, len(self.trace.views) - 1, direction)
+            self._complain(check, len(self.trace.views) - 1, direction, detail=detail)
 
     def _complain(
         self, check: str, step: int, direction: str = "", tokens: Iterable[int] = (), detail: str = ""
@@ -248,16 +269,26 @@ def _trace(engine: Engine, problem: Problem, vocabulary: Vocabulary, large: bool
     run = None
     try:
         compiled = engine.compile(problem.kind, problem.source, vocabulary)
-        run = Run(engine, compiled, vocabulary)
+        run = Run(engine, compiled, vocabulary, problem.kind)
         for step in problem.walk:
             if not run.apply(step):
                 break
         run.trace.verdicts = verdicts(engine, compiled, problem, vocabulary)
     except Refused as refusal:
-        return Trace(refused=str(refusal)[:LONGEST_MESSAGE])
+        return refusing_trace(engine, problem, refusal)
     except Exception as error:
         return failed(run, error)
     return run.trace
+
+
+def refusing_trace(engine: Engine, problem: Problem, refusal: Refused) -> Trace:
+    """The trace of a source that the engine does not take."""
+    trace = Trace(refused=str(refusal)[:LONGEST_MESSAGE])
+    if refusal.judged and problem.kind in engine.capabilities.judges:
+        trace.reads = False
+    if wrong := misplaced(problem.source, refusal.__cause__):
+        trace.complaints.append(Complaint("place", -1, detail=f"{wrong} ({refusal})"[:LONGEST_MESSAGE]))
+    return trace
 
 
 def failed(run: Run | None, error: Exception) -> Trace:

@@ -18,7 +18,7 @@ from .case import Case, Problem, Step
 from .choices import Choose, chance, one_of, seeded
 from .engines import Engine, Refused
 from .spelling import Speller
-from .trace import Run, Trace, failed, verdicts
+from .trace import Run, Trace, failed, refusing_trace, verdicts
 
 __all__ = ["lead"]
 
@@ -72,11 +72,11 @@ class Walker:
         run = None
         try:
             compiled = engine.compile(problem.kind, problem.source, self.vocabulary)
-            run = Run(engine, compiled, self.vocabulary)
+            run = Run(engine, compiled, self.vocabulary, problem.kind)
             self.walk(run, problem)
             run.trace.verdicts = verdicts(engine, compiled, problem, self.vocabulary)
         except Refused as refusal:
-            return Trace(refused=str(refusal))
+            return refusing_trace(engine, problem, refusal)
         except Exception as error:
             return failed(run, error)
         return run.trace

@@ -25,11 +25,16 @@ def compile_gbnf(
 ) -> CompiledGrammar:
     """Compile GBNF text. Raises GrammarError with line and column, or LimitError."""
     from infernix.gbnf.checks import check
+    from infernix.gbnf.errors import GrammarError
     from infernix.gbnf.parser import parse_gbnf
+    from infernix.gbnf.source import Source
 
     grammar = parse_gbnf(text, root=root, dialect=dialect, token_id=vocabulary.id_of)
     check(grammar, text)
-    return compile_grammar(grammar, vocabulary)
+    try:
+        return compile_grammar(grammar, vocabulary)
+    except GrammarError as error:  # a token id that may not be named
+        raise Source(text).locate(error) from None
 
 
 def compile_regex(pattern: str, vocabulary: Vocabulary) -> CompiledGrammar:

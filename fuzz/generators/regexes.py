@@ -58,15 +58,42 @@ QUANTIFIERS: tuple[tuple[str, int, int], ...] = (
     ("{3,9}", 3, 9),
     ("{0}", 0, 0),
 )
+RUNS: tuple[tuple[str, str], ...] = (
+    ("[A-Za-z ,.]", "a"),
+    ("([A-Za-z]+[ .]+)", "ab. "),
+    (r"[\w.]", "a_1."),
+    ('[^"\\n]', "ab é"),
+)
+"""What long texts consist of, ..."""
+LONG: tuple[tuple[str, int, int], ...] = (
+    ("{1,64}", 1, 64),
+    ("{1,300}", 1, 300),
+    ("{1,800}", 1, 800),
+    ("{40,}", 40, 50),
+)
+"""... and how long: for vocabularies with long tokens, where so much counting costs something."""
 MAX_DEPTH = 3
 STRAY = 'ab0-. é😀"\\\n\u2028_Z9\x00'
 
 
-def random_regex(choose: Choose) -> Pair:
-    """A pattern and a text that matches as a whole."""
+def random_regex(choose: Choose, long: bool = False) -> Pair:
+    """A pattern and a text that matches as a whole; `long` ones may have counts in the hundreds."""
+    if long and chance(choose, 4):
+        return _long(choose)
     branches = [_sequence(choose, MAX_DEPTH) for _ in range(1 + choose(2))]
     anchored = [("^" * chance(choose, 8) + pattern + "$" * chance(choose, 8), sample) for pattern, sample in branches]
     return "|".join(pattern for pattern, _ in anchored), one_of(choose, anchored)[1]
+
+
+def _long(choose: Choose) -> Pair:
+    """Two runs of characters or words at most, with something between them."""
+    pattern = sample = ""
+    for _ in range(1 + choose(2)):
+        (unit, text_of_it), (quantifier, fewest, most) = one_of(choose, RUNS), one_of(choose, LONG)
+        between = one_of(choose, ("", "@", r"\."))
+        pattern += unit + quantifier + between
+        sample += text_of_it * (fewest + choose(min(most - fewest + 1, 20))) + between[-1:]
+    return pattern, sample
 
 
 def _sequence(choose: Choose, depth: int) -> Pair:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from typing import Any
 
-from infernix.fuzz.engines import Capabilities, Engine, Infernix, Position, Reference, make_engine
+from infernix.fuzz.engines import Capabilities, Engine, Infernix, Position, Reference, Refused, make_engine
 from infernix.matcher.bitmask import Words
 
 __all__ = ["FAULTS", "make"]
@@ -100,6 +101,16 @@ class Growing(Wrapped):
         return super().accept(token)
 
 
+class Slow(Wrapped):
+    """Takes 15 ms for each mask."""
+
+    def mask(self, row: Words) -> None:
+        until = time.thread_time() + 0.015
+        while time.thread_time() < until:
+            pass
+        self.inner.mask(row)
+
+
 class Raising(Wrapped):
     """An exception that no contract names."""
 
@@ -119,6 +130,7 @@ FAULTS: dict[str, type[Wrapped]] = {
         Crashing,
         Hanging,
         Growing,
+        Slow,
         Raising,
     )
 }
@@ -127,7 +139,7 @@ FAULTS: dict[str, type[Wrapped]] = {
 class Planted(Reference):
     """The reference matcher with a fault, and without the patience that the reference is given."""
 
-    capabilities = Capabilities(large_vocabularies=False)
+    capabilities = Capabilities()
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -145,8 +157,19 @@ class Unsound(Infernix):
         return super().compile(kind, "[^]*" if kind == "regex" else source, vocabulary)
 
 
+class Stern(Reference):
+    """Refuses every grammar with a count."""
+
+    name = "Stern"
+
+    def compile(self, kind: str, source: str, vocabulary: Any) -> Any:
+        if kind == "gbnf" and "{" in source:
+            raise Refused("no counts at line 1")
+        return super().compile(kind, source, vocabulary)
+
+
 def make(name: str) -> Engine:
     """An engine with a fault, or an ordinary one."""
-    if name == "Unsound":
-        return Unsound()
+    if name in ("Unsound", "Stern"):
+        return Unsound() if name == "Unsound" else Stern()
     return Planted(name) if name in FAULTS else make_engine(name)

@@ -20,6 +20,7 @@ EXPECTED = [
     ("ForgetfulEnd", "gbnf", {"end"}),
     ("Raising", "choice", {"error"}),
     ("Unsound", "regex", {"verdict", "mask", "end"}),
+    ("Stern", "gbnf", {"source"}),
 ]
 
 

@@ -1,0 +1,67 @@
+"""Large vocabularies: findings shrink to an excerpt that can be read, and slow masks are found."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from tests.fuzz.planted import make
+
+from infernix.fuzz import real
+from infernix.fuzz.case import Case, Problem, Step, VocabularySpec
+from infernix.fuzz.host import Local
+from infernix.fuzz.job import Settings, Worker
+from infernix.fuzz.reduce_vocabulary import excerpts
+from infernix.matcher.vocabulary import Vocabulary
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+WORDS = [LETTERS[a] + LETTERS[b] + LETTERS[c] for a, b, c in product(range(26), repeat=3)]
+TOKENS = [word.encode() for word in [*LETTERS, *WORDS]]
+
+
+@pytest.fixture(autouse=True)
+def _words(monkeypatch: pytest.MonkeyPatch) -> None:
+    vocabulary = Vocabulary([*TOKENS, b""], eos_ids=[len(TOKENS)], size=len(TOKENS) + 1)
+    monkeypatch.setitem(real.REAL, "words", lambda: vocabulary)
+
+
+def worker_on(fault: str, seconds: float = 15) -> Worker:
+    settings = Settings((fault,), ("gbnf",), ("words",), shrink_seconds=seconds)
+    return Worker(settings, lambda name, _: Local(make(name)))
+
+
+def test_excerpts_have_what_is_named_its_beginnings_and_neighbours() -> None:
+    place = TOKENS.index(b"cat")
+    case = Case(VocabularySpec(name="words"), (Problem("gbnf", 'root ::= "cat"', (Step("token", (place,)),)),))
+    sets = [frozenset(token for token in e.vocabulary.tokens if token) for e in excerpts(case, [TOKENS.index(b"dog")])]
+    assert sets[0] == {b"cat", b"dog", b"c", b"d"}
+    assert sets[1] == sets[0] | {letter.encode() for letter in LETTERS}
+    assert sets[2] == sets[0] | {b"car", b"cas", b"cau", b"cav", b"doe", b"dof", b"doh", b"doi"}
+    assert all(len(tokens) < 1000 for tokens in sets)
+    first = next(excerpts(case))
+    (step,) = first.problems[0].walk
+    assert first.vocabulary.tokens[step.ids[0]] == b"cat"
+
+
+def test_a_finding_on_a_large_vocabulary_becomes_a_small_one() -> None:
+    walk = tuple(Step("token", (TOKENS.index(word),)) for word in (b"cat", b"dog"))
+    walk += (Step("probe", tuple(map(TOKENS.index, (b"c", b"d", b"e", b"x")))),)
+    case = Case(VocabularySpec(name="words"), (Problem("gbnf", 'root ::= ("cat" | "dog" | "emu")*', walk),))
+    worker = worker_on("FlippedBit")
+    (finding,) = worker.session.examine(case, "1")
+    report = worker.report(finding)
+    assert report.shrunk
+    assert not report.finding.case.vocabulary.name
+    assert sum(1 for token in report.finding.case.vocabulary.tokens if token) <= 6
+    assert len(report.finding.case.problems[0].walk) <= 3
+
+
+def test_a_slow_mask_is_found_and_stays_with_the_large_vocabulary() -> None:
+    case = Case(VocabularySpec(name="words"), (Problem("gbnf", 'root ::= "cat"+'),))
+    worker = worker_on("Slow", 1)
+    (finding,) = worker.session.examine(case, "1")
+    assert finding.difference.check == "slow"
+    assert "ms for a mask" in finding.difference.detail
+    report = worker.report(finding)
+    assert report.finding.case.vocabulary.name == "words"
+    assert report.finding.case.problems[0].walk == ()
