@@ -24,7 +24,7 @@ def compile_gbnf(
     dialect: Literal["xgrammar", "llama.cpp"] = "xgrammar",
 ) -> CompiledGrammar:
     """Compile GBNF text. Raises GrammarError with line and column, or LimitError."""
-    from infernix.gbnf.checks import check
+    from infernix.gbnf.checks import check, check_tokens
     from infernix.gbnf.errors import GrammarError
     from infernix.gbnf.parser import parse_gbnf
     from infernix.gbnf.source import Source
@@ -32,9 +32,10 @@ def compile_gbnf(
     grammar = parse_gbnf(text, root=root, dialect=dialect, token_id=vocabulary.id_of)
     check(grammar, text)
     try:
-        return compile_grammar(grammar, vocabulary)
-    except GrammarError as error:  # a token id that may not be named
+        check_tokens(grammar, vocabulary.why_not_ordinary)  # in rules that nothing refers to as well
+    except GrammarError as error:
         raise Source(text).locate(error) from None
+    return compile_grammar(grammar, vocabulary)
 
 
 def compile_regex(pattern: str, vocabulary: Vocabulary) -> CompiledGrammar:

@@ -14,8 +14,8 @@ from infernix.fuzz.job import Settings, Worker
 from infernix.fuzz.reduce_vocabulary import excerpts
 from infernix.matcher.vocabulary import Vocabulary
 
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
-WORDS = [LETTERS[a] + LETTERS[b] + LETTERS[c] for a, b, c in product(range(26), repeat=3)]
+LETTERS = "abcdefghijklmnopqrstuv"
+WORDS = [LETTERS[a] + LETTERS[b] + LETTERS[c] for a, b, c in product(range(22), repeat=3)]
 TOKENS = [word.encode() for word in [*LETTERS, *WORDS]]
 
 
@@ -45,7 +45,7 @@ def test_excerpts_have_what_is_named_its_beginnings_and_neighbours() -> None:
 
 def test_a_finding_on_a_large_vocabulary_becomes_a_small_one() -> None:
     walk = tuple(Step("token", (TOKENS.index(word),)) for word in (b"cat", b"dog"))
-    walk += (Step("probe", tuple(map(TOKENS.index, (b"c", b"d", b"e", b"x")))),)
+    walk += (Step("probe", tuple(map(TOKENS.index, (b"c", b"d", b"e", b"v")))),)
     case = Case(VocabularySpec(name="words"), (Problem("gbnf", 'root ::= ("cat" | "dog" | "emu")*', walk),))
     worker = worker_on("FlippedBit")
     (finding,) = worker.session.examine(case, "1")
