@@ -1,9 +1,9 @@
 """From the reduced graph to a grammar of JSON text.
 
-One rule for each node, one for each term that several nodes share; everything that a value may be is a
-reference to a rule. The size of the grammar is linear in the graph: properties become
-one sequence with optional parts or a chain of right-recursive rules (`members`), counts stay
-counters.
+One rule for all nodes that say the same, one for each term that several nodes share (`alike`);
+everything that a value may be is a reference to a rule. The size of the grammar is linear in the
+graph: properties become one sequence with optional parts or a chain of right-recursive rules
+(`members`), counts stay counters.
 
 Nodes that no value satisfies have no rule: an optional property of that kind is left out,
 an array ends before such a position.
@@ -12,6 +12,7 @@ an array ends before such a position.
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
 from functools import lru_cache
 from typing import Any
 
@@ -26,12 +27,13 @@ from infernix.gbnf.grammar import (
     sequence,
 )
 
+from .alike import Alike
 from .document import json_text_of, spellings
 from .items import array_body
 from .json_text import JSON_STRING
 from .layout import WS, Layout, needed_rules
 from .members import object_body
-from .nodes import Anything, ArrayTerm, Kind, Node, ObjectTerm, Term, Values
+from .nodes import Anything, ArrayTerm, Node, ObjectTerm, Term, Values
 from .number_text import number_text
 from .numbers import NumberSet
 from .strings import StringLanguage, json_text
@@ -46,15 +48,17 @@ _LONGEST_NAME = 40
 class Lowering:
     """The rules made so far, and the nodes whose rules are still to be made."""
 
-    def __init__(self, layout: Layout, respell: bool = True) -> None:
+    def __init__(self, layout: Layout, alike: Alike, respell: bool = True) -> None:
         self.layout = layout
         self.respell = respell
         self.rules: dict[str, Rule] = {}
-        self._nodes: dict[Node, RuleRef] = {}
+        self.alike = alike
+        self._nodes: dict[Hashable, RuleRef] = {}
         self._terms: dict[NumberSet | StringLanguage, RuleRef] = {}
+        self._parts: dict[Hashable, RuleRef | None] = {}
         self._work: list[tuple[str, Node]] = []
         self._bodies: dict[Expression, RuleRef] = {}
-        self.kinds: dict[tuple[Kind, ...], RuleRef | None] = {}
+        self.kinds: dict[Hashable, RuleRef | None] = {}
         self._stems: dict[str, int] = {}
         self._standard_names: dict[str, None] = {}
 
@@ -62,6 +66,8 @@ class Lowering:
         """The grammar of a productive root node."""
         self.rules["root"] = Rule("root", Literal(""))  # keeps its place in front
         self._work.append(("root", root))
+        if self._standard(root) is None:
+            self._nodes[self.alike.class_of(root)] = RuleRef("root")
         if self.layout.gap == WS:
             self.standard(WS.name)
         while self._work:
@@ -72,13 +78,14 @@ class Lowering:
 
     def value(self, node: Node) -> RuleRef:
         """A reference to the rule of a productive node."""
-        known = self._nodes.get(node)
+        alike = self.alike.class_of(node)
+        known = self._nodes.get(alike)
         if known is None:
             known = self._standard(node)
             if known is None:
                 known = RuleRef(self._name(node.pointer))
                 self._work.append((known.name, node))
-            self._nodes[node] = known
+            self._nodes[alike] = known
         return known
 
     def rule(self, stem: str, body: Expression) -> RuleRef:
@@ -166,19 +173,32 @@ class Lowering:
 
     def _term(self, term: Term, pointer: str) -> Expression | None:
         """The text of a term, or None if it has no value."""
-        shared = self._shared(term)
-        if shared is not None:
-            return shared
+        standard = self._shared(term)
+        if standard is not None:
+            return standard
         if isinstance(term, Values):
             return alternatives(self.constant(value) for value in term.constants)
         if isinstance(term, NumberSet | StringLanguage):
             body = number_text(term) if isinstance(term, NumberSet) else _string_text(term)
             reference = self._terms[term] = self.fresh_rule(pointer, body)
             return reference
+        shared = self.alike.shared(term)
+        return self._compound(term, pointer) if shared is None else self._part(term, pointer, *shared)
+
+    def _compound(self, term: Term, pointer: str) -> Expression | None:
         if isinstance(term, ArrayTerm):
             return array_body(self, term, pointer)
         assert isinstance(term, ObjectTerm)
         return object_body(self, term, pointer)
+
+    def _part(self, term: Term, pointer: str, content: Hashable, alone: Node | None) -> RuleRef | None:
+        """A reference to the one rule of a term of several unions, which may be that of a node."""
+        if alone is not None:
+            return self.value(alone) if alone.productive else None
+        if content not in self._parts:
+            body = self._compound(term, pointer)
+            self._parts[content] = None if body is None else self.fresh_rule(pointer, body)
+        return self._parts[content]
 
     def _add_standard_rules(self) -> None:
         """Append the standard rules that are referred to, directly or not."""
@@ -233,4 +253,4 @@ def lower(root: Node, layout: Layout, respell: bool = True) -> Grammar:
     `respell` lets whole constants be written as `7` and `7.0` alike (in draft-04 only one is an integer).
     Raises UnsupportedSchema where a term has no exact grammar within the limits.
     """
-    return Lowering(layout, respell).grammar(root)
+    return Lowering(layout, Alike(root), respell).grammar(root)

@@ -112,15 +112,16 @@ def _property_slot(lowering: Lowering, item: Property) -> _Slot:
 
 def _kinds(lowering: Lowering, kinds: tuple[Kind, ...], pointer: str) -> Expression | None:
     """One undeclared member of the given kinds; None if there can be none."""
-    if kinds in lowering.kinds:
-        return lowering.kinds[kinds]
+    alike = tuple((keys, lowering.alike.class_of(node)) for keys, node in kinds)
+    if alike in lowering.kinds:
+        return lowering.kinds[alike]
     forms = [
         sequence(lowering.layout.member(_key(lowering, keys), lowering.value(node)))
         for keys, node in kinds
         if node.productive and not _is_empty(keys)
     ]
     member = lowering.fresh_rule(pointer + "-other", alternatives(forms)) if forms else None
-    lowering.kinds[kinds] = member
+    lowering.kinds[alike] = member
     return member
 
 
