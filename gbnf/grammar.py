@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
 from typing import TypeVar
 
 from .record import record
@@ -187,6 +186,9 @@ ANY_CHAR = CharClass(((0, SURROGATES[0] - 1), (SURROGATES[1] + 1, MAX_CODE_POINT
 """Any one Unicode scalar value."""
 
 
+_LEAVES = (Literal, CharClass, RuleRef, TokenSet)
+
+
 def normal_ranges(ranges: Iterable[tuple[int, int]]) -> Ranges:
     """Sort and merge inclusive ranges and take the surrogates out of them."""
     merged: list[tuple[int, int]] = []
@@ -231,19 +233,26 @@ def char_class(ranges: Iterable[tuple[int, int]], negated: bool = False) -> Char
 
 def sequence(items: Iterable[Expression]) -> Expression:
     """The concatenation in normal form: flat, adjacent literals joined, empty ones dropped."""
-    parts = [part for item in items for part in (item.items if isinstance(item, Sequence) else (item,))]
     flat: list[Expression] = []
-    # Literals are joined a run at a time: one by one would copy the text quadratically often.
-    for kind, run in groupby(parts, key=type):
-        if kind is Literal:
-            text = "".join(part.text for part in run if isinstance(part, Literal))
-            if text:
-                flat.append(Literal(text))
-        else:
-            flat.extend(run)
+    run: list[Literal] = []  # joined a run at a time: one by one would copy the text quadratically often
+    for item in items:
+        for part in item.items if isinstance(item, Sequence) else (item,):
+            if not isinstance(part, Literal):
+                if run:
+                    flat.append(run[0] if len(run) == 1 else _joined(run))
+                    run = []
+                flat.append(part)
+            elif part.text:
+                run.append(part)
+    if run:
+        flat.append(run[0] if len(run) == 1 else _joined(run))
     if len(flat) > 1:
         return Sequence(tuple(flat))
     return flat[0] if flat else EMPTY
+
+
+def _joined(run: list[Literal]) -> Literal:
+    return Literal("".join([part.text for part in run]))
 
 
 def alternatives(choices: Iterable[Expression]) -> Expression:
@@ -256,7 +265,7 @@ def alternatives(choices: Iterable[Expression]) -> Expression:
     seen: set[Expression] = set()
     for choice in choices:
         for part in choice.choices if isinstance(choice, Alternatives) else (choice,):
-            if isinstance(part, Literal | CharClass | RuleRef | TokenSet):
+            if isinstance(part, _LEAVES):
                 if part in seen:
                     continue
                 seen.add(part)

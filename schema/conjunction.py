@@ -166,10 +166,12 @@ class Conjunction:
             # Facts that stand nowhere in the document do not move a property.
             own = (*place, facts.place) if facts.place < LAST_PLACE else (LAST_PLACE,)
             self.places += [own] * len(facts.objects.parts)
-        self.barred += [(value, member) for value in facts.barred]
         self.refusals += facts.refusals
-        self.choices += [(choice, member, (*place, choice.place)) for choice in facts.choices]
-        self.leftover += [(leftover, member) for leftover in facts.leftover]
+        if facts.choices:
+            self.choices += [(choice, member, (*place, choice.place)) for choice in facts.choices]
+        if facts.barred or facts.leftover:
+            self.barred += [(value, member) for value in facts.barred]
+            self.leftover += [(leftover, member) for leftover in facts.leftover]
 
     def ordered_objects(self) -> ObjectSet | None:
         """The set of objects with its parts in the order in which the document declares properties."""

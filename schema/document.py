@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
+from json.encoder import encode_basestring
 from typing import Any
 
 from infernix.gbnf.errors import InvalidSchema, UnsupportedSchema
@@ -281,4 +282,6 @@ def spellings(value: Any) -> list[str]:
 
 def json_text_of(value: Any) -> str:
     """The JSON text of a scalar constant: canonical escapes, numbers as the source spells them."""
+    if isinstance(value, str):
+        return encode_basestring(value)
     return _spelling(value) if isinstance(value, Decimal) else _WRITE(value)

@@ -120,8 +120,10 @@ def find_productive(nodes: Iterable[Node]) -> None:
     while True:
         left = []
         for node in pending:
-            if any(_is_productive(term) for term in node.terms or ()):
-                node.productive = True
+            for term in node.terms or ():
+                if _is_productive(term):
+                    node.productive = True
+                    break
             else:
                 left.append(node)
         if len(left) == len(pending):

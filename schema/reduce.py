@@ -85,6 +85,7 @@ class Reduction:
         self.merges = 0
         self._sites = [_Site(False, "", Facts(types=0))]
         self._by_identity: dict[int, int] = {}
+        self._referred: dict[str, int] = {}
         self._plain: dict[int, int] = {}
         self._alike: dict[tuple[Any, ...], int] = {}
         self._lone: dict[int, Node] = {}
@@ -113,7 +114,10 @@ class Reduction:
 
     def referred(self, reference: str, pointer: str) -> int:
         """The member that a `$ref` at `pointer` means."""
-        return self.member(*resolve(self.root, reference, pointer))
+        member = self._referred.get(reference)
+        if member is None:
+            member = self._referred[reference] = self.member(*resolve(self.root, reference, pointer))
+        return member
 
     def synthetic(self, facts: Facts, pointer: str) -> int:
         """A member made of facts, attributed to the schema at `pointer`."""
@@ -128,11 +132,11 @@ class Reduction:
 
     def pointer(self, member: int) -> str:
         """Where a member's schema stands."""
-        return self._sites[max(member, ~member)].pointer
+        return self._sites[member if member >= 0 else ~member].pointer
 
     def facts(self, member: int) -> Facts:
         """What a member says; read or complemented on first use."""
-        site = self._sites[max(member, ~member)]
+        site = self._sites[member if member >= 0 else ~member]
         if site.facts is None:
             site.facts = read_facts(site.schema, site.pointer, self)
         if member >= 0:
@@ -167,19 +171,20 @@ class Reduction:
     def node(self, members: Iterable[int], pointer: str) -> Node:
         """The node of a conjunction of members; reduced later, by `run`."""
         members = tuple(members)
-        if len(members) == 1 and members[0] in self._lone:
-            return self._lone[members[0]]
-        plain = dict.fromkeys(map(self._simplify, members))
+        lone = members[0] if len(members) == 1 else None
+        if lone is not None and (node := self._lone.get(lone)) is not None:
+            return node
+        plain = dict.fromkeys([self._simplify(member) for member in members])
         plain.pop(ALWAYS, None)
-        if NEVER in plain or (len(plain) > 1 and any(~member in plain for member in plain)):
+        if NEVER in plain or (lone is None and any(~member in plain for member in plain)):
             plain = {NEVER: None}
         key = frozenset(plain)
         node = self.nodes.get(key)
         if node is None:
             node = self.nodes[key] = Node(tuple(plain), self.pointer(next(iter(plain))) if plain else pointer)
             self._work.append(node)
-        if len(members) == 1:
-            self._lone[members[0]] = node
+        if lone is not None:
+            self._lone[lone] = node
         return node
 
     def run(self) -> Node:
