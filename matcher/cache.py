@@ -162,12 +162,12 @@ class GrammarCompiler:
         self.cache = CompileCache(grammar_cache_bytes)
 
     def gbnf(
-        self, text: str, *, dialect: Any = "xgrammar", framing: Hashable = None
+        self, text: str | bytes, *, root: str = "root", dialect: Any = "xgrammar", framing: Hashable = None
     ) -> tuple[CompiledGrammar, CacheOutcome]:
-        """GBNF text with the entry rule `root`."""
+        """GBNF text."""
         return self.cache.get(
-            ("gbnf", dialect, text, framing),
-            lambda: sources.compile_gbnf(text, self.vocabulary, dialect=dialect),
+            ("gbnf", dialect, root, text, framing),
+            lambda: sources.compile_gbnf(text, self.vocabulary, root=root, dialect=dialect),
         )
 
     def regex(self, pattern: str, *, framing: Hashable = None) -> tuple[CompiledGrammar, CacheOutcome]:
@@ -176,9 +176,10 @@ class GrammarCompiler:
 
     def choice(self, choices: Iterable[str], *, framing: Hashable = None) -> tuple[CompiledGrammar, CacheOutcome]:
         """A finite list of texts; their order does not matter."""
-        texts = list(choices)
+        texts = choices if isinstance(choices, str | bytes) else tuple(choices)
         return self.cache.get(
-            ("choice", frozenset(texts), framing), lambda: sources.compile_choice(texts, self.vocabulary)
+            ("choice", frozenset(texts) if isinstance(texts, tuple) else texts, framing),
+            lambda: sources.compile_choice(texts, self.vocabulary),  # type: ignore[arg-type]
         )
 
     def json_object(self, *, layout: Any = "free", framing: Hashable = None) -> tuple[CompiledGrammar, CacheOutcome]:
@@ -189,10 +190,17 @@ class GrammarCompiler:
         )
 
     def json_schema(
-        self, schema: str, *, layout: Any = "free", framing: Hashable = None
+        self, schema: Any, *, layout: Any = "free", framing: Hashable = None
     ) -> tuple[CompiledGrammar, CacheOutcome]:
-        """A JSON Schema as JSON text, whose order of properties is part of the identity."""
+        """A JSON Schema: JSON text, data, or a class. The order of properties is part of the identity.
+
+        Text is the quickest to look up: data are written out for that, as `repr` does, at every call.
+        """
+        try:
+            identity = schema if isinstance(schema, str | bytes | type) else ("data", repr(schema))
+        except RecursionError:
+            return sources.compile_json_schema(schema, self.vocabulary, layout=layout), CacheOutcome.BUILT
         return self.cache.get(
-            ("json_schema", layout, schema, framing),
+            ("json_schema", layout, identity, framing),
             lambda: sources.compile_json_schema(schema, self.vocabulary, layout=layout),
         )

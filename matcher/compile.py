@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from array import array
 from time import monotonic
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,8 +62,18 @@ class CompiledGrammar:
         """The set before the first byte, in a heap of the store."""
         return first_set(heap.address, self.root, int(self.nullable))
 
+    def __copy__(self) -> CompiledGrammar:
+        return self
+
+    def __deepcopy__(self, _: dict[int, Any]) -> CompiledGrammar:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a CompiledGrammar cannot be pickled, for its tables live in this process: send its source")
+
     def __repr__(self) -> str:
-        return f"<CompiledGrammar of {len(self.grammar.rules)} rules over {self.vocabulary!r}>"
+        count = len(self.grammar.rules)
+        return f"<CompiledGrammar of {count} {'rule' if count == 1 else 'rules'} over {self.vocabulary!r}>"
 
 
 _stores_lock = threading.Lock()

@@ -30,7 +30,7 @@ from infernix.gbnf.errors import VocabularyError
 from .gguf_metadata import read_metadata
 from .vocabulary import Vocabulary
 
-__all__ = ["load_gguf", "load_tiktoken", "load_tokenizer_json"]
+__all__ = ["load_gguf", "load_huggingface", "load_tiktoken", "load_tokenizer_json"]
 
 Spelling = Callable[[str], bytes]
 """From a piece to its bytes."""
@@ -155,8 +155,35 @@ def load_tokenizer_json(
     this order: `eos_token_id` of `generation_config.json` and of `config.json`, `eos_token`
     of `tokenizer_config.json`. Raises VocabularyError with the field at fault.
     """
-    document = _read_json(path)
     draft = _Draft(str(path))
+    ids = _read_tokenizer(_read_json(path), draft)
+    if eos_ids is None:
+        eos_ids = _declared_eos(Path(path).parent, ids, draft)
+    return draft.finish(eos_ids, size)
+
+
+def load_huggingface(tokenizer: Any, *, eos_ids: Iterable[int] | None = None, size: int | None = None) -> Vocabulary:
+    """A tokenizer object: a fast one of `transformers`, or a `tokenizers.Tokenizer`.
+
+    Without `eos_ids`, EOS is the tokenizer's own `eos_token_id`; a chat model often stops at
+    others too, which its `generation_config.eos_token_id` lists. `size` is the width of the model's
+    logits where that is larger. Raises VocabularyError for a slow tokenizer, or with the field at fault.
+    """
+    draft = _Draft(type(tokenizer).__name__)
+    write = getattr(getattr(tokenizer, "backend_tokenizer", tokenizer), "to_str", None)
+    if not callable(write):
+        raise draft.fail("not a fast tokenizer: only those are a tokenizer.json inside")
+    _read_tokenizer(json.loads(write()), draft)
+    if eos_ids is None:
+        eos = getattr(tokenizer, "eos_token_id", None)
+        if eos is None:
+            raise draft.fail("it does not say which token ends the sequence; pass eos_ids")
+        eos_ids = [draft.checked_id(eos, "eos_token_id")]
+    return draft.finish(eos_ids, size)
+
+
+def _read_tokenizer(document: dict[str, Any], draft: _Draft) -> dict[str, int]:
+    """Add all tokens of a `tokenizer.json` to the draft; their ids by piece."""
     model = _object(document.get("model"), draft, "model")
     spelling = _spelling(document, model, draft)
     ids: dict[str, int] = {}
@@ -175,9 +202,7 @@ def load_tokenizer_json(
     unknown = _unknown_token(model, ids)
     if unknown is not None:
         draft.control.add(unknown)
-    if eos_ids is None:
-        eos_ids = _declared_eos(Path(path).parent, ids, draft)
-    return draft.finish(eos_ids, size)
+    return ids
 
 
 def _model_pieces(model: dict[str, Any], draft: _Draft) -> Iterator[tuple[str, Any, str]]:

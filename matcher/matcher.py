@@ -16,7 +16,8 @@ kernel, under the store's lock.
 
 from __future__ import annotations
 
-from typing import Any
+from operator import index
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,9 +169,12 @@ class Matcher:
         """Advance over one token.
 
         Raises TokenRejected, and leaves the matcher as it was, for a token that is not in the
-        mask, or any token after EOS.
+        mask, or any token after EOS; TypeError for what is not an integer.
         """
-        after = self.heap.after.get(self.number * self._size + token)
+        try:
+            after = self.heap.after.get(self.number * self._size + token)
+        except TypeError:
+            raise _no_token(token) from None
         if after is None or not 0 <= token < self._size:
             after = self._learn_token(token)
         self.number = after
@@ -180,6 +184,10 @@ class Matcher:
 
     def _learn_token(self, token: int) -> int:
         """The set after a token seen for the first time at the current set."""
+        try:
+            token = index(token)
+        except TypeError:
+            raise _no_token(token) from None
         if not 0 <= token < self._size:
             raise TokenRejected(f"token {token} is outside the vocabulary of {self._size} ids", token)
         if self.number == TERMINATED:
@@ -196,7 +204,8 @@ class Matcher:
                 after = store.call(self, advance, token)
                 heap = self.heap
             if after == DEAD:
-                raise TokenRejected(f"token {token} is not allowed here", token)
+                spelling = self.compiled.vocabulary.token_bytes(token)
+                raise TokenRejected(f"token {token} ({spelling!r}) is not allowed here", token)
             heap.after[self.number * self._size + token] = after
         return after
 
@@ -273,6 +282,10 @@ class Matcher:
         """Take back the last `count` tokens (or `accept_bytes` calls). Raises ValueError if there are fewer."""
         if count < 0:
             raise ValueError("cannot take back a negative number of tokens")
+        accepted = len(self._history) - 1
+        if count > accepted:
+            only = f"only {accepted} {'are remembered' if self._forgotten else 'were accepted'}"
+            raise ValueError(f"cannot take back {count} tokens: {only}")
         self.rollback(self.mark() - count)
 
     def fork(self) -> Matcher:
@@ -283,6 +296,15 @@ class Matcher:
         twin._checked = twin._row_holds = None
         twin._row = twin._row_view = NO_WORDS
         return twin
+
+    def __copy__(self) -> Matcher:
+        return self.fork()
+
+    def __deepcopy__(self, _: dict[int, Any]) -> Matcher:
+        return self.fork()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Matcher cannot be pickled, for its sets live in this process: send what it was made from")
 
     def reset(self) -> None:
         """Return to the beginning."""
@@ -330,6 +352,10 @@ class Matcher:
         self.number = moved[self.number]
         self.heap = heap
         return True
+
+
+def _no_token(token: object) -> TypeError:
+    return TypeError(f"a token id is an integer, not {type(token).__name__}: {token!r}")
 
 
 def _advance_from_start(h: int, number: int, text: NDArray[np.uint8], taken: NDArray[np.int64]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal
 
 from .compile import CompiledGrammar, compile_grammar
@@ -29,6 +30,7 @@ def compile_gbnf(
     from infernix.gbnf.parser import parse_gbnf
     from infernix.gbnf.source import Source
 
+    _check_types(vocabulary, "text", text, str | bytes)
     grammar = parse_gbnf(text, root=root, dialect=dialect, token_id=vocabulary.id_of)
     check(grammar, text)
     try:
@@ -45,6 +47,7 @@ def compile_regex(pattern: str, vocabulary: Vocabulary) -> CompiledGrammar:
     from infernix.gbnf.regex import parse_regex
     from infernix.schema.forms import best_form
 
+    _check_types(vocabulary, "pattern", pattern, str)
     body = best_form(parse_regex(pattern))
     if body == NOTHING:
         raise RegexError("no text matches the expression", 0, pattern)
@@ -52,16 +55,19 @@ def compile_regex(pattern: str, vocabulary: Vocabulary) -> CompiledGrammar:
 
 
 def compile_choice(choices: Iterable[str], vocabulary: Vocabulary) -> CompiledGrammar:
-    """Compile a finite list of texts. Raises ChoiceError."""
+    """Compile a finite list of texts. Raises ChoiceError, for a single string too."""
     from infernix.gbnf.choice import choice_grammar
 
-    return compile_grammar(choice_grammar(list(choices)), vocabulary)
+    _check_types(vocabulary, "choices", choices, Iterable)
+    texts = choices if isinstance(choices, str | bytes) else list(choices)  # a string would be its characters
+    return compile_grammar(choice_grammar(texts), vocabulary)  # type: ignore[arg-type]
 
 
 def compile_json_object(vocabulary: Vocabulary, *, layout: Layout = "free") -> CompiledGrammar:
     """Compile the language of all JSON objects."""
     from infernix.schema import json_object_grammar
 
+    _check_types(vocabulary)
     return compile_grammar(json_object_grammar(layout), vocabulary)
 
 
@@ -73,5 +79,15 @@ def compile_json_schema(schema: Any, vocabulary: Vocabulary, *, layout: Layout =
     """
     from infernix.schema import schema_grammar
 
+    _check_types(vocabulary)
     grammar: Grammar = schema_grammar(schema, layout=layout)
     return compile_grammar(grammar, vocabulary)
+
+
+def _check_types(vocabulary: object, name: str = "", source: object = None, expected: Any = object) -> None:
+    """Raise TypeError at once and by name, rather than somewhere inside."""
+    if not isinstance(source, expected):
+        kind = str(expected) if isinstance(expected, UnionType) else expected.__name__
+        raise TypeError(f"{name} must be {kind}, not {type(source).__name__}")
+    if not isinstance(vocabulary, Vocabulary):
+        raise TypeError(f"vocabulary must be an infernix.Vocabulary, not {type(vocabulary).__name__}")

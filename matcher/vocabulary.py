@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from functools import cached_property
 from os import PathLike
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -204,6 +205,15 @@ class Vocabulary:
         from .loaders import load_tokenizer_json
 
         return load_tokenizer_json(path, eos_ids=eos_ids, size=size)
+
+    @classmethod
+    def from_huggingface(
+        cls, tokenizer: Any, *, eos_ids: Iterable[int] | None = None, size: int | None = None
+    ) -> Vocabulary:
+        """From a fast tokenizer of `transformers`, or one of `tokenizers`; see `matcher.loaders.load_huggingface`."""
+        from .loaders import load_huggingface
+
+        return load_huggingface(tokenizer, eos_ids=eos_ids, size=size)
 
     @classmethod
     def from_tiktoken(

@@ -355,6 +355,9 @@ SOURCES: dict[str, Callable[[GrammarCompiler], tuple[CompiledGrammar, CacheOutco
     "gbnf": lambda compiler: compiler.gbnf('root ::= "a"'),
     "gbnf, other dialect": lambda compiler: compiler.gbnf('root ::= "a"', dialect="llama.cpp"),
     "gbnf, framed": lambda compiler: compiler.gbnf('root ::= "a"', framing=("qwen", "content")),
+    "gbnf, other root": lambda compiler: compiler.gbnf('root ::= "b"\na ::= "a"', root="a"),
+    "gbnf, default root": lambda compiler: compiler.gbnf('root ::= "b"\na ::= "a"'),
+    "gbnf, bytes": lambda compiler: compiler.gbnf(b'root ::= "a"'),
     "regex": lambda compiler: compiler.regex("a"),
     "choice": lambda compiler: compiler.choice(["a"]),
     "json object": lambda compiler: compiler.json_object(),
@@ -362,6 +365,8 @@ SOURCES: dict[str, Callable[[GrammarCompiler], tuple[CompiledGrammar, CacheOutco
     "schema": lambda compiler: compiler.json_schema('{"const": "a"}'),
     "schema, compact": lambda compiler: compiler.json_schema('{"const": "a"}', layout="compact"),
     "schema, framed": lambda compiler: compiler.json_schema('{"const": "a"}', framing="tool"),
+    "schema, data": lambda compiler: compiler.json_schema({"const": "a"}),
+    "schema, data in another order": lambda compiler: compiler.json_schema({"type": "string", "const": "a"}),
     "schema, other order": lambda compiler: compiler.json_schema('{"type": "string", "const": "a"}'),
 }
 
@@ -397,9 +402,35 @@ def test_errors_are_those_of_the_source_language(compiler: GrammarCompiler) -> N
         assert regex_error.value.position >= 2
         with pytest.raises(ChoiceError):
             compiler.choice([])
+        with pytest.raises(ChoiceError, match="not one string"):
+            compiler.choice("yes")
         with pytest.raises(SchemaError):
             compiler.json_schema("{")
-    assert len(compiler.cache) == 4
+    assert len(compiler.cache) == 5
+
+
+def test_roots_and_data_are_told_apart(compiler: GrammarCompiler) -> None:
+    source = 'root ::= "b"\na ::= "a"'
+    for root, byte in (("root", b"b"), ("a", b"a")):
+        Matcher(compiler.gbnf(source, root=root)[0]).accept_bytes(byte)
+    Matcher(compiler.json_schema({"const": 1})[0]).accept_bytes(b"1")
+    with pytest.raises(SchemaError):  # JSON text could not tell it from the other
+        compiler.json_schema({"properties": {1: True}})
+    assert compiler.json_schema({"properties": {"1": True}})[1] == BUILT
+    deep: dict[str, Any] = {}
+    for _ in range(100_000):
+        deep = {"not": deep}
+    with pytest.raises(SchemaError, match="deep"):
+        compiler.json_schema(deep)
+
+
+def test_classes_are_their_own_keys(compiler: GrammarCompiler) -> None:
+    pydantic = pytest.importorskip("pydantic")
+    model = pydantic.create_model("Point", x=(int, ...))
+    assert compiler.json_schema(model)[1] == BUILT
+    compiled, outcome = compiler.json_schema(model)
+    assert outcome == HIT
+    Matcher(compiled).accept_bytes(b'{"x": 1}')
 
 
 def test_a_grammar_in_use_outlives_eviction() -> None:

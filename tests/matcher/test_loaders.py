@@ -131,6 +131,25 @@ def test_eos_is_found_in_the_files_beside(
     assert Vocabulary.from_tokenizer_json(path).eos_ids == expected
 
 
+def test_tokenizer_objects() -> None:
+    transformers = pytest.importorskip("transformers")
+    tokenizer = byte_level_tokenizer()
+    end = tokenizer.token_to_id("<|end|>")
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|end|>")
+    for vocabulary in (
+        Vocabulary.from_huggingface(fast, size=512),
+        Vocabulary.from_huggingface(tokenizer, eos_ids=[end], size=512),
+    ):
+        assert joined(vocabulary, fast.encode(TEXT)) == TEXT.encode()
+        assert (vocabulary.size, vocabulary.eos_ids) == (512, (end,))
+        assert vocabulary.kind(tokenizer.token_to_id("<|call|>")) == TokenKind.CONTROL
+        assert vocabulary.kind(511) == TokenKind.FORBIDDEN
+    with pytest.raises(VocabularyError, match="pass eos_ids"):
+        Vocabulary.from_huggingface(tokenizer)
+    with pytest.raises(VocabularyError, match="not a fast tokenizer"):
+        Vocabulary.from_huggingface(object())
+
+
 def test_eos_is_never_guessed(saved: Callable[[Any], Path]) -> None:
     with pytest.raises(VocabularyError, match="pass eos_ids"):
         Vocabulary.from_tokenizer_json(saved(byte_level_tokenizer()))

@@ -440,7 +440,7 @@ def test_a_bounded_past(monkeypatch: pytest.MonkeyPatch) -> None:
     for forgotten in (marks[0], marks[20], marks[-1] + 1, -1):
         with pytest.raises(ValueError, match="past"):
             matcher.rollback(forgotten)
-    with pytest.raises(ValueError, match="past"):
+    with pytest.raises(ValueError, match=rf"take back {len(opening)} tokens: only \d+ are remembered"):
         matcher.rollback_tokens(len(opening))
     matcher.rollback(marks[-least])
     matcher.accept_bytes(b"x" + closing(opening[: 1 - least]))
@@ -455,7 +455,8 @@ def test_rollback_tokens_only_as_far_as_there_are(count: int) -> None:
     matcher = Matcher(compile_gbnf(BRACKETS, Vocabulary.byte_level()))
     matcher.accept_bytes(b"(")
     matcher.accept_bytes(b"")
-    with pytest.raises(ValueError, match=r"past|negative"):
+    expected = "negative" if count < 0 else f"cannot take back {count} tokens: only 2 were accepted"
+    with pytest.raises(ValueError, match=expected):
         matcher.rollback_tokens(count)
     matcher.rollback_tokens(1)
     assert not matcher.can_end()

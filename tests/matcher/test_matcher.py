@@ -1,0 +1,88 @@
+"""A matcher as a Python object: copies, pickles, and what it says when it is used wrongly."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.vocabularies import byte_level
+
+import infernix
+from infernix import ChoiceError, Matcher, TokenRejected, Vocabulary
+
+
+@pytest.fixture
+def matcher() -> Matcher:
+    return Matcher(infernix.compile_gbnf('root ::= ("yes" | "no") "!"', byte_level()))
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_a_copy_goes_its_own_way(matcher: Matcher, copied: Callable[[Matcher], Matcher]) -> None:
+    matcher.accept_bytes(b"y")
+    twin = copied(matcher)
+    twin.accept_bytes(b"es!")
+    assert matcher.allowed_token_ids() == [ord("e")]
+    twin.rollback_tokens(2)
+    assert twin.allowed_token_ids() == [ord("n"), ord("y")]
+    with pytest.raises(ValueError, match="only 1 were accepted"):
+        matcher.rollback_tokens(2)
+    assert twin.compiled is matcher.compiled
+
+
+def test_a_compiled_grammar_is_its_own_copy(matcher: Matcher) -> None:
+    assert copy.copy(matcher.compiled) is matcher.compiled
+    assert copy.deepcopy({"grammar": matcher.compiled})["grammar"] is matcher.compiled
+
+
+def test_pickling_is_refused_with_the_reason(matcher: Matcher) -> None:
+    for thing in (matcher, matcher.compiled):
+        with pytest.raises(TypeError, match=rf"a {type(thing).__name__} cannot be pickled"):
+            pickle.dumps(thing)
+
+
+@pytest.mark.parametrize("token", ["y", None, b"y", 0.5, [121]])
+def test_what_is_not_an_integer_is_named(matcher: Matcher, token: Any) -> None:
+    with pytest.raises(TypeError, match=re.escape(f"a token id is an integer, not {type(token).__name__}: {token!r}")):
+        matcher.accept_token(token)
+    matcher.accept_token(np.int64(ord("y")))  # type: ignore[arg-type]
+    assert matcher.allowed_token_ids() == [ord("e")]
+
+
+def test_refusals_say_the_token_and_its_bytes(matcher: Matcher) -> None:
+    with pytest.raises(TokenRejected, match=re.escape("token 120 (b'x') is not allowed here")) as refused:
+        matcher.accept_token(ord("x"))
+    assert refused.value.token == ord("x")
+    with pytest.raises(TokenRejected, match="token 999 is outside the vocabulary of 257 ids"):
+        matcher.accept_token(999)
+
+
+WRONG_ARGUMENTS: dict[str, tuple[Callable[[Vocabulary], object], type[Exception], str]] = {
+    "no vocabulary": (
+        lambda _: infernix.compile_gbnf('root ::= "a"', None),  # type: ignore[arg-type]
+        TypeError,
+        "vocabulary must be an infernix.Vocabulary, not NoneType",
+    ),
+    "no text": (lambda v: infernix.compile_gbnf(None, v), TypeError, "text must be str | bytes, not NoneType"),  # type: ignore[arg-type]
+    "bytes": (lambda v: infernix.compile_regex(b"a", v), TypeError, "pattern must be str, not bytes"),  # type: ignore[arg-type]
+    "a number": (lambda v: infernix.compile_choice(3, v), TypeError, "choices must be Iterable, not int"),  # type: ignore[arg-type]
+    "one string": (lambda v: infernix.compile_choice("yes", v), ChoiceError, "not one string"),
+    "some bytes": (lambda v: infernix.compile_choice(b"yes", v), ChoiceError, "not one string"),  # type: ignore[arg-type]
+    "schema": (
+        lambda _: infernix.compile_json_schema({}, "vocabulary"),  # type: ignore[arg-type]
+        TypeError,
+        "not str",
+    ),
+    "object": (lambda _: infernix.compile_json_object(None), TypeError, "not NoneType"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("case", WRONG_ARGUMENTS)
+def test_wrong_arguments_are_named(case: str) -> None:
+    call, kind, message = WRONG_ARGUMENTS[case]
+    with pytest.raises(kind, match=re.escape(message)):
+        call(byte_level())
