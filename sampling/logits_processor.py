@@ -32,7 +32,8 @@ class GrammarLogitsProcessor:
     matchers  one matcher for every prompt of the batch (a single one for a batch of one), at the
               state where generation starts; each needs `fill_mask`, `accept_token`,
               `is_terminated`, and `fork` if it must serve several rows (beams, samples)
-    vocab_size  the tokens the masks cover; ids beyond it are never allowed
+    vocab_size  the tokens the masks cover, by default the matchers' own vocabulary; ids beyond it (a
+              model's logits are often wider, to a round number) are never allowed
 
     Raises `ConstraintDeadEnd` if a sequence cannot go on, `ParameterError` if the rows do not fit.
     """
@@ -43,7 +44,7 @@ class GrammarLogitsProcessor:
         self._starts = list(matchers) if isinstance(matchers, Sequence) else [matchers]
         if not self._starts:
             raise ParameterError("at least one matcher is needed", "matchers")
-        self._vocab_size = vocab_size
+        self._vocab_size = _size_of(self._starts[0]) if vocab_size is None else vocab_size
         self._prompt_length: int | None = None
         # (prompt, generated tokens) -> the matcher that has accepted them
         self._states: dict[tuple[int, tuple[int, ...]], Any] = {}
@@ -113,3 +114,9 @@ class GrammarLogitsProcessor:
                 raise ConstraintDeadEnd(f"no token can continue sequence {number}")
             legal[number, :size] = bits[:width]
         return legal
+
+
+def _size_of(matcher: Any) -> int | None:
+    """How many ids the masks of a matcher cover, if it says so."""
+    vocabulary = getattr(getattr(matcher, "compiled", None), "vocabulary", None)
+    return None if vocabulary is None else int(vocabulary.size)

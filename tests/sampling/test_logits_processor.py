@@ -73,6 +73,24 @@ def test_ids_beyond_the_masks_are_never_allowed():
     assert scores.shape == (1, WIDTH)
 
 
+@pytest.mark.parametrize("size", [58, WIDTH, WIDTH + 6], ids=["narrower", "equal", "wider"])
+def test_the_width_of_the_masks_is_the_vocabularys(model, size):
+    import infernix
+    from infernix.sampling.logits_processor import GrammarLogitsProcessor
+
+    letters = [bytes([ord("a") + i % 26]) for i in range(size - 3)]
+    vocabulary = infernix.Vocabulary([b"", b"", b"", *letters], eos_ids=[STOP], control_ids=[0, 1])
+    compiled = infernix.compile_choice(["abba", "bad"], vocabulary)
+    one = GrammarLogitsProcessor(infernix.Matcher(compiled))
+    (tokens,) = answers(model, [[1, 5, 6]], one, do_sample=False)
+    assert b"".join(vocabulary.token_bytes(token) for token in tokens) in {b"abba", b"bad"}
+    one.reset()
+    scores = one(torch.tensor([[1, 5]]), torch.zeros((1, WIDTH)))
+    assert scores.shape == (1, WIDTH)
+    legal = [token for token in range(3, min(size, WIDTH)) if letters[token - 3] in (b"a", b"b")]
+    assert torch.isfinite(scores[0]).nonzero().flatten().tolist() == legal
+
+
 def test_a_processor_can_serve_again_after_reset(model):
     one = processor()
     first = answers(model, [[1, 5, 6]], one, do_sample=False)
