@@ -106,7 +106,7 @@ def run(
         raise CommandError(str(failure)) from None
     print(summary(state))
     report(campaign.folder, state.unknown, state.known)
-    for name in vanished(settings.engines, settings.kinds):
+    for name in vanished(settings.engines, settings.kinds, settings.vocabularies):
         print(f"GONE     {name}: its example no longer shows it")
     if any(concerns_us(name) or not ours_only for name in state.unknown):
         raise typer.Exit(FOUND)

@@ -25,8 +25,8 @@ __all__ = ["Difference", "differences", "own_differences", "pair_differences"]
 MOST_TOKENS = 8
 _PARTICULAR = re.compile(r"\d+|`[^`]*`|\"[^\"]*\"|'[^']*'|U\+\w+|\\\S+")
 """What is particular in a message: numbers, names, quoted pieces."""
-LONG_NUMBER = re.compile(r"\d{16}")
-"""Integers of more than 64 bits, and more digits than binary64 holds, need not be writable."""
+LONG_NUMBER = re.compile(r"\d{16}|\d[eE]\+?(?:1[6-9]|[2-9]\d|\d{3})")
+"""Integers of more than 64 bits, with an exponent too, and more digits than binary64 holds, need not be writable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +49,14 @@ class Difference:
 
     @property
     def signature(self) -> tuple[str, ...]:
-        """What must stay the same while the case shrinks. Of refusals, also the reason in general: else the smallest
-        text that is refused for any reason would stand for all of them."""
-        reason = _PARTICULAR.sub("", self.detail) if self.check == "source" else ""
-        return self.check, self.engine, self.against, self.direction, reason
+        """What must stay the same while the case shrinks. Of refusals, also the reason: else the smallest text that is
+        refused for any reason would stand for all of them."""
+        return self.check, self.engine, self.against, self.direction, self.reason if self.check == "source" else ""
+
+    @property
+    def reason(self) -> str:
+        """The detail without what is particular to the case."""
+        return _PARTICULAR.sub("", self.detail)
 
     def __str__(self) -> str:
         where = f"problem {self.problem}" + (f", step {self.step}" if self.step >= 0 else "")

@@ -29,12 +29,14 @@ __all__ = ["Outcome", "Report", "Settings", "Worker", "serve_job"]
 
 REAL_EVERY = 8
 """One case in so many is over a real vocabulary, where both kinds are asked for."""
+COSTLY = ("hang", "growth", "error")
+"""Checks that can take seconds each time a case is tried."""
 ALWAYS_SHRUNK = 10
-"""How many differences that look like the same known one are shrunk before that becomes a sample ..."""
+"""How many differences that look like the same known one, or that are costly, are shrunk before that becomes ..."""
 LARGE_ONLY = ("hang", "growth", "slow")
 """Checks that an excerpt of a large vocabulary could not show."""
 SAMPLE = 16
-"""... of one in so many."""
+"""... a sample of one in so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ class Worker:
     def __init__(self, settings: Settings, make: Callable[[str, Settings], Executor] | None = None) -> None:
         self.settings = settings
         self.session = Session([(make or _host)(name, settings) for name in settings.engines])
-        self.looks_known: Counter[str] = Counter()
+        self.looks_like: Counter[str] = Counter()
         self.seen: set[str] = set()
 
     def close(self) -> None:
@@ -118,17 +120,19 @@ class Worker:
     def report(self, finding: Finding, number: int = 0) -> Report:
         """Shrink and classify. What looks known already is shrunk only at first, and then in samples."""
         looks = classify(alone(finding))
-        if looks is not None:
-            self.looks_known[looks.name] += 1
-            if self.looks_known[looks.name] > ALWAYS_SHRUNK and number % SAMPLE:
-                return Report(finding, looks.name, shrunk=False)
+        known = looks.name if looks else None
+        if known or finding.difference.check in COSTLY:
+            like = known or " ".join((*finding.difference.signature, finding.difference.reason))
+            self.looks_like[like] += 1
+            if self.looks_like[like] > ALWAYS_SHRUNK and number % SAMPLE:
+                return Report(finding, known, shrunk=False)
         if not finding.case.vocabulary.name:
             self.session.renew(finding.engines)
         if self.session.shows(finding, finding.case) is None:
             return Report(finding, None, shrunk=False, reproducible=False)
         smaller = self.shrunk(finding)
-        known = classify(smaller)
-        return Report(smaller, known.name if known else None, shrunk=True)
+        entry = classify(smaller)
+        return Report(smaller, entry.name if entry else None, shrunk=True)
 
     def shrunk(self, finding: Finding) -> Finding:
         """The finding in the smallest case that shows it."""

@@ -120,8 +120,8 @@ class Run:
         for a grammar is no fault."""
         other = self.engine.start(self.compiled)
         if all(map(other.accept, self.tokens)) and not other.ended():
-            began = thread_time()
-            other.mask(self.row)
+            row, began = self.row.copy(), thread_time()
+            other.mask(row)
             if (seconds := thread_time() - began) > SLOW_SECONDS:
                 self._complain_once("slow", "extra", f"{1000 * seconds:.0f} ms for a mask")
 

@@ -74,12 +74,24 @@ def instance_texts(choose: Choose, schema: Any, count: int = 5) -> list[str]:
         if chance(choose, 2):
             value = nearby(choose, value)
         spelled = json.dumps(value, ensure_ascii=False)
-        if chance(choose, 4):
+        if isinstance(value, dict) and value and chance(choose, 8):
+            spelled = repeated(choose, value)
+        elif chance(choose, 4):
             old, new = one_of(choose, [pair for pair in SPELLINGS if pair[0] in spelled] or [("", " ")])
             places = spelled.count(old) if old else 1
             spelled = _replaced(spelled, old, new, choose(max(places, 1)))
         texts.append(spelled)
     return list(dict.fromkeys(texts))
+
+
+def repeated(choose: Choose, value: dict[str, Any]) -> str:
+    """The text of an object with one of its members twice; the second key may be spelled with an escape."""
+    name, item = one_of(choose, list(value.items()))
+    key = json.dumps(name, ensure_ascii=False)
+    if name and chance(choose, 2):
+        key = f'"\\u{ord(name[0]):04x}{json.dumps(name[1:], ensure_ascii=False)[1:]}' if name[0] < "\uffff" else key
+    again = one_of(choose, (item, one_of(choose, SCALARS)))
+    return f"{json.dumps(value, ensure_ascii=False)[:-1]}, {key}: {json.dumps(again, ensure_ascii=False)}}}"
 
 
 def _replaced(text: str, old: str, new: str, which: int) -> str:

@@ -51,8 +51,14 @@ class SchemaMaker:
         if depth > 0:
             kinds = [*kinds, self.object, self.object, self.object, self.array, self.array, self.composed, self.mixed]
         if self.referring:
-            kinds += [lambda _: {"$ref": one_of(self.choose, ("#/$defs/one", "#/$defs/two"))}]
+            kinds += [self.reference]
         return one_of(self.choose, kinds)(depth)
+
+    def reference(self, _depth: int) -> Schema:
+        """A reference, sometimes beside other keywords."""
+        beside = self.schema(0) if chance(self.choose, 3) else {}
+        target = one_of(self.choose, ("#/$defs/one", "#/$defs/two"))
+        return {**(beside if isinstance(beside, dict) else {}), "$ref": target}
 
     def plain(self, _depth: int) -> Schema:
         """A type or two, without any other keyword; or a boolean."""

@@ -65,3 +65,11 @@ def test_a_slow_mask_is_found_and_stays_with_the_large_vocabulary() -> None:
     report = worker.report(finding)
     assert report.finding.case.vocabulary.name == "words"
     assert report.finding.case.problems[0].walk == ()
+
+
+def test_timing_a_slow_mask_does_not_change_what_is_seen() -> None:
+    cat, dog = TOKENS.index(b"cat"), TOKENS.index(b"dog")
+    case = Case(VocabularySpec(name="words"), (Problem("gbnf", 'root ::= "cat" "dog"', (Step("fork", (cat, dog)),)),))
+    (slow,), (quick,) = (Local(make(name)).trace(case) for name in ("Slow", "infernix"))
+    assert slow.sights == quick.sights
+    assert slow.views == quick.views
