@@ -32,7 +32,7 @@ from .job import Outcome, Report, Settings, serve_job
 from .known import known_differences
 from .names import OWN_ENGINES
 
-__all__ = ["Campaign", "Pool", "State", "concerns_us", "name_of_unknown"]
+__all__ = ["Campaign", "Clock", "Pool", "State", "concerns_us", "name_of_unknown"]
 
 IN_FLIGHT = 2
 """Numbers that a worker has at a time: one to work on, one to begin with at once."""
@@ -99,6 +99,28 @@ class State:
             raise RequestError(f"{path}: not the state of a campaign: {error}") from None
 
 
+class Clock:
+    """How long a campaign goes on. It starts with the first outcome, when all engines are there: until then kernels
+    may have to be compiled and vocabularies to be read, and a short campaign would end before its first case."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.began: float | None = None
+
+    def start(self) -> None:
+        """Begin to count, unless it has begun."""
+        if self.began is None:
+            self.began = time.monotonic()
+
+    def elapsed(self) -> float:
+        """Seconds since it started; 0 before that."""
+        return 0.0 if self.began is None else time.monotonic() - self.began
+
+    def is_over(self) -> bool:
+        """Whether the time is up."""
+        return self.began is not None and self.elapsed() >= self.seconds
+
+
 class Pool:
     """Worker processes on this machine. Iterating yields outcomes as they come."""
 
@@ -114,20 +136,20 @@ class Pool:
             theirs.close()
             self.workers[ours] = process
 
-    def outcomes(self, orders: Iterator[tuple[int, Case | None]], until: float) -> Iterator[Outcome | None]:
-        """Outcomes of the orders until the time (of `time.monotonic`); None now and then, so that the caller
-        can look at the clock. Raises RuntimeError if a worker itself fails."""
+    def outcomes(self, orders: Iterator[tuple[int, Case | None]], clock: Clock) -> Iterator[Outcome | None]:
+        """Outcomes of the orders until the time is up; None now and then, so that the caller can show something.
+        Raises RuntimeError if a worker itself fails."""
         open_orders = True
         while True:
             for pipe in self.workers:
-                while open_orders and self.load[pipe] < IN_FLIGHT and time.monotonic() < until:
+                while open_orders and self.load[pipe] < IN_FLIGHT and not clock.is_over():
                     order = next(orders, None)
                     if order is None:
                         open_orders = False
                         break
                     pipe.send(order)
                     self.load[pipe] += 1
-            if time.monotonic() >= until or not any(self.load.values()):
+            if clock.is_over() or not any(self.load.values()):
                 return
             ready = set(wait(list(self.workers), timeout=0.25))
             for pipe in self.workers:
@@ -189,20 +211,21 @@ class Campaign:
             number += 1
 
     def run(self, pool: Any, seconds: float, show: Callable[[State], None] = lambda _: None) -> State:
-        """Run for some time. Whatever ends it, the state is saved."""
-        began = saved = time.monotonic()
+        """Run for some time, at least one case. Whatever ends it, the state is saved."""
+        clock, saved = Clock(seconds), time.monotonic()
         before = self.state.seconds
         try:
-            for outcome in pool.outcomes(self.orders(), began + seconds):
+            for outcome in pool.outcomes(self.orders(), clock):
                 if outcome is not None:
+                    clock.start()
                     self.take(outcome)
-                self.state.seconds = before + time.monotonic() - began
+                self.state.seconds = before + clock.elapsed()
                 show(self.state)
                 if time.monotonic() - saved > SAVE_SECONDS:
                     self.state.save(self.folder)
                     saved = time.monotonic()
         finally:
-            self.state.seconds = before + time.monotonic() - began
+            self.state.seconds = before + clock.elapsed()
             self.state.save(self.folder)
             pool.close()
         return self.state

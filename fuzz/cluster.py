@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 import socket
-import time
 from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
@@ -19,6 +18,7 @@ from typing import Any
 
 from infernix.gbnf.errors import RequestError
 
+from .campaign import Clock
 from .case import Case
 from .files import engine_version
 from .job import Outcome, Settings, Worker
@@ -87,17 +87,17 @@ class Cluster:
         actor = ray.remote(num_cpus=1, max_restarts=RESTARTS, max_task_retries=REPEATS)(Member)
         self.members = [actor.remote(settings, versions(settings)) for _ in range(jobs or processors)]
 
-    def outcomes(self, orders: Iterator[tuple[int, Case | None]], until: float) -> Iterator[Outcome | None]:
+    def outcomes(self, orders: Iterator[tuple[int, Case | None]], clock: Clock) -> Iterator[Outcome | None]:
         """See `Pool.outcomes`. Raises RuntimeError if a worker is lost for good, or what it failed with."""
         load: Counter[Any] = Counter()
         owners: dict[Any, Any] = {}
         """Who works on the outcomes that have not come yet."""
         while True:
             for member in self.members:
-                while load[member] < IN_FLIGHT and time.monotonic() < until and (order := next(orders, None)):
+                while load[member] < IN_FLIGHT and not clock.is_over() and (order := next(orders, None)):
                     owners[member.run.remote(*order)] = member
                     load[member] += 1
-            if time.monotonic() >= until or not owners:
+            if clock.is_over() or not owners:
                 return
             ready, _ = self.ray.wait(list(owners), timeout=POLL_SECONDS)
             for reference in ready:

@@ -6,6 +6,7 @@ Exit codes: 0 nothing unknown, 1 an unknown difference or a requirement that fai
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -52,6 +53,19 @@ def vocabularies(text: str) -> tuple[str, ...]:
     return names(text, (SYNTHETIC, *REAL), "vocabulary")
 
 
+PACKAGES = {"xgrammar": "xgrammar", "llguidance": "llguidance"}
+"""What an engine is a package for."""
+
+
+def need_packages(engines: Sequence[str], kinds: Sequence[str] = KINDS) -> None:
+    """Raise CommandError before anything is started, if a package is missing that all of it would fail for."""
+    needed = [PACKAGES[name] for name in engines if name in PACKAGES]
+    needed += ["jsonschema"] if "schema" in kinds else []
+    missing = [package for package in needed if importlib.util.find_spec(package) is None]
+    if missing:
+        raise CommandError(f"this needs {' and '.join(missing)}: pip install 'infernix[fuzz]'")
+
+
 @app.command()
 @reporting
 def run(
@@ -91,10 +105,12 @@ def run(
         seed,
         Limits(seconds=seconds_per_case),
     )
+    need_packages(settings.engines, settings.kinds)
     folder = out if out is not None else default_folder(settings.engines, settings.kinds, seed)
     campaign = Campaign(settings, folder, fresh)
     if campaign.resumed:
         note(f"going on at case {campaign.state.done} of {folder} (--fresh begins again)")
+    note("starting the engines")
     try:
         with progress(60 * minutes) as show:
             pool = Cluster(settings, ray, jobs) if ray else Pool(settings, jobs or 1)
@@ -134,11 +150,17 @@ def replay(
     engines: Annotated[str, typer.Option(help="Other engines than those that the file names.")] = "",
 ) -> None:
     """Run findings again, and say what differs."""
+    from .files import read_finding
     from .replay import replay as run_again
 
     chosen = names(engines, ENGINE_NAMES, "engine") if engines else ()
     unknown = False
     for file in files:
+        try:
+            finding = read_finding(file)
+        except OSError as error:
+            raise CommandError(f"cannot read {file}: {error.strerror}") from None
+        need_packages(chosen or finding.engines, [problem.kind for problem in finding.case.problems])
         outcome = run_again(file, chosen)
         if not outcome.differences:
             print(f"{file}: no difference")
@@ -163,6 +185,7 @@ def contract(
     from .job import Settings, Worker
 
     (name,) = names(engine, ENGINE_NAMES, "engine")
+    need_packages([name])
     others = () if name == "reference" else ("reference",)
     settings = Settings((*others, name), KINDS, shrink_seconds=10.0)
     worker = Worker(replace(settings, limits=Limits(seconds=30.0)))

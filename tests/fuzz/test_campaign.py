@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,9 +14,11 @@ from pathlib import Path
 
 import pytest
 from tests.fuzz.planted import make
+from typer.testing import CliRunner
 
-from infernix.fuzz.campaign import Campaign, State
+from infernix.fuzz.campaign import Campaign, Clock, State
 from infernix.fuzz.case import Case
+from infernix.fuzz.commands import app
 from infernix.fuzz.files import case_text, read_finding
 from infernix.fuzz.generate import case_of
 from infernix.fuzz.host import Local
@@ -38,7 +41,7 @@ class OneWorker:
     def __init__(self, worker: Worker, most: int) -> None:
         self.worker, self.most = worker, most
 
-    def outcomes(self, orders: Iterator[tuple[int, Case | None]], until: float) -> Iterator[Outcome | None]:
+    def outcomes(self, orders: Iterator[tuple[int, Case | None]], clock: Clock) -> Iterator[Outcome | None]:
         for _, (number, case) in zip(range(self.most), orders):
             yield self.worker.run(number, case)
 
@@ -158,3 +161,30 @@ def test_interrupting_leaves_a_state_and_no_processes(tmp_path: Path) -> None:
     again = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "going on at case" in again.stderr
     assert json.loads((folder / "campaign.json").read_text(encoding="utf-8"))["problems"] >= state["problems"]
+
+
+def test_the_shortest_campaign_has_a_case(tmp_path: Path) -> None:
+    command = [*COMMAND, "--out", str(tmp_path / "campaign"), "--minutes", "0.01"]  # engines take longer to start
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "starting the engines" in done.stderr
+    assert re.search(r"\b[1-9]\d* cases", done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["replay", "nope.toml"], "cannot read nope.toml: No such file or directory"),
+        (["replay", "."], "cannot read .: Is a directory"),
+        (["run", "--engines", "xgrammar", "--kind", "choice"], "this needs xgrammar: pip install 'infernix[fuzz]'"),
+        (["run", "--engines", "reference"], "this needs jsonschema: pip install 'infernix[fuzz]'"),
+        (["contract", "--engine", "llguidance"], "this needs llguidance and jsonschema: pip install 'infernix[fuzz]'"),
+    ],
+)
+def test_what_is_missing_is_said_before_anything_starts(
+    arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, arguments)
+    assert (result.exit_code, result.stderr) == (2, f"error: {message}\n")
+    assert not any(tmp_path.iterdir())

@@ -67,6 +67,7 @@ def test_a_campaign_runs_on_a_cluster_is_interrupted_and_goes_on_here(address: s
 @pytest.mark.slow
 def test_both_workers_of_a_cluster_find_what_one_here_finds(address: str, tmp_path: Path) -> None:
     pytest.importorskip("xgrammar")
+    from infernix.fuzz.campaign import Clock
     from infernix.fuzz.cluster import Cluster
     from infernix.fuzz.job import Settings, Worker
 
@@ -78,7 +79,7 @@ def test_both_workers_of_a_cluster_find_what_one_here_finds(address: str, tmp_pa
     try:
         assert len(cluster.members) == 2
         orders = ((number, None) for number in range(6))
-        outcomes = [o for o in cluster.outcomes(orders, time.monotonic() + PATIENCE) if o is not None]
+        outcomes = [o for o in cluster.outcomes(orders, Clock(PATIENCE)) if o is not None]
     finally:
         cluster.close()
     assert sorted(outcome.number for outcome in outcomes) == list(range(6))
@@ -92,6 +93,7 @@ def test_both_workers_of_a_cluster_find_what_one_here_finds(address: str, tmp_pa
 
 @pytest.mark.slow
 def test_what_fails_on_a_node_is_told_here(address: str, tmp_path: Path) -> None:
+    from infernix.fuzz.campaign import Clock
     from infernix.fuzz.cluster import Cluster
     from infernix.fuzz.job import Settings
     from infernix.gbnf.errors import RequestError
@@ -99,7 +101,7 @@ def test_what_fails_on_a_node_is_told_here(address: str, tmp_path: Path) -> None
     nobody = Cluster(Settings(("no such engine",), ("choice",)), address, 1)
     try:
         with pytest.raises(RequestError, match="no engine is called"):
-            list(nobody.outcomes(iter([(0, None)]), time.monotonic() + PATIENCE))
+            list(nobody.outcomes(iter([(0, None)]), Clock(PATIENCE)))
     finally:
         nobody.close()
     with pytest.raises(RequestError, match="3 workers are too many for a cluster with 2 processors"):
