@@ -54,7 +54,8 @@ def explore(
         edges.append(mine)
         if len(order) > MAX_STATES:
             raise UnsupportedSchema(TOO_MANY)
-    live = _live(edges, [number for number, state in enumerate(order) if accepts(state)])
+    accepting = [number for number, state in enumerate(order) if accepts(state)]
+    live = _live(edges, accepting)
     if 0 not in live:
         return NOTHING
     renumbered = {number: index for index, number in enumerate(sorted(live))}
@@ -63,7 +64,7 @@ def explore(
             _joined((low, high, renumbered[target]) for low, high, target in edges[number] if target in live)
             for number in sorted(live)
         ),
-        frozenset(renumbered[number] for number in live if accepts(order[number])),
+        frozenset(renumbered[number] for number in accepting),
     )
 
 
@@ -134,6 +135,8 @@ class _Prefix(NamedTuple):
 
 
 BEFORE_POINT = -1
+BEFORE_ZERO = -1
+SINGLE_DIGITS = [(digit, digit) for digit in range(10)]
 _IN_POINT_ZERO = _Prefix(0, -2, 0, 0, 0, False, True)
 """Between the point and the zero of a final `.0`."""
 _AFTER_POINT_ZERO = _Prefix(0, -3, 0, 0, 0, False, True)
@@ -206,21 +209,19 @@ class _Reader:
                 yield ZERO, ZERO, state._replace(started=True)
             return
         low = self.low.whole[position] if position < len(self.low.whole) else ""
-        for first, last in _digit_groups(low, self.high.whole[position], self.language.modulus > 1):
+        high, modulus = self.high.whole[position], self.language.modulus
+        # A digit decides a comparison that is open; the low bound's digits may have ended before.
+        low_digit = int(low) if low else BEFORE_ZERO
+        high_digit = int(high)
+        for first, last in _digit_groups(low, high, modulus > 1):
             if not state.started and first == 0:
                 yield ZERO, ZERO, state._replace(started=True)
                 first = 1
             if first <= last:
-                yield ZERO + first, ZERO + last, self._read_whole(state, first, position)
-
-    def _read_whole(self, state: _Prefix, digit: int, position: int) -> _Prefix:
-        lower, upper = state.lower, state.upper
-        if lower == 0:
-            lower = _sign(digit - int(self.low.whole[position])) if position < len(self.low.whole) else 1
-        if upper == 0:
-            upper = _sign(digit - int(self.high.whole[position]))
-        rest = (state.rest * 10 + digit) % self.language.modulus
-        return _Prefix(state.used + 1, BEFORE_POINT, lower, upper, rest, False, True)
+                lower = state.lower or _sign(first - low_digit)
+                upper = state.upper or _sign(first - high_digit)
+                rest = (state.rest * 10 + first) % modulus
+                yield ZERO + first, ZERO + last, _Prefix(position + 1, BEFORE_POINT, lower, upper, rest, False, True)
 
     def _pointed(self, state: _Prefix) -> _Prefix | None:
         """The state behind the point: the integer part is complete, so the comparison is by length first."""
@@ -297,7 +298,7 @@ def _sign(value: int) -> int:
 def _digit_groups(low: str, high: str, single: bool, zero_apart: bool = False) -> list[tuple[int, int]]:
     """0 to 9 cut into ranges that compare alike with both digits; or every digit on its own."""
     if single:
-        return [(digit, digit) for digit in range(10)]
+        return SINGLE_DIGITS
     cuts = {0, 10}
     if zero_apart:
         cuts.add(1)
