@@ -7,6 +7,7 @@ grammar meets the next. Walks are added by the engine that leads (`walks.py`).
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,13 +16,13 @@ from infernix.matcher.vocabulary import TokenKind, Vocabulary
 
 from .case import Case, Problem, VocabularySpec
 from .choices import Choose, chance, one_of, seeded
-from .generators.choice_lists import random_choices
+from .generators.choice_lists import PIECES, random_choices
 from .generators.grammars import TINY, WORDY, Style, random_grammar, random_source
 from .generators.instances import instance_texts
 from .generators.near_gbnf import near_gbnf
 from .generators.regexes import mutated, random_regex
 from .generators.schemas import random_schema
-from .generators.vocabularies import random_spec, random_vocabulary, text_spec
+from .generators.vocabularies import random_spec, random_vocabulary, text_spec, words
 from .names import SYNTHETIC
 
 __all__ = ["PROBLEMS", "case_of", "random_case", "random_grammar", "random_problem", "random_vocabulary"]
@@ -40,7 +41,9 @@ def case_of(kind: str, vocabulary: str, seed: int, number: int) -> Case:
     choose = seeded(seed, kind, vocabulary, number)
     if vocabulary != SYNTHETIC:
         spec = VocabularySpec(name=vocabulary)
-        return Case(spec, (random_problem(choose, kind, spec.build(), WORDY),))
+        built = spec.build()
+        style = replace(WORDY, wide=[*WORDY.wide, *words(choose, built)])
+        return Case(spec, (random_problem(choose, kind, built, style),))
     spec = text_spec(choose) if kind == "schema" or chance(choose, 4) else random_spec(choose)
     style = WORDY if len(spec.tokens) > 256 and chance(choose, 2) else TINY
     built = spec.build()
@@ -49,16 +52,17 @@ def case_of(kind: str, vocabulary: str, seed: int, number: int) -> Case:
 
 def random_problem(choose: Choose, kind: str, vocabulary: Vocabulary, style: Style = TINY) -> Problem:
     """A source text of the kind, with texts to try where a standard can judge them."""
+    wordy = style is not TINY
     match kind:
         case "gbnf":
             source = random_source(choose, nameable(choose, vocabulary), style)
             return Problem(kind, near_gbnf(choose, source, odd_ids(vocabulary)) if chance(choose, NEARLY) else source)
         case "regex":
-            pattern, sample = random_regex(choose, long=style is WORDY)
+            pattern, sample = random_regex(choose, long=wordy)
             texts = dict.fromkeys([sample, *(mutated(choose, sample) for _ in range(3))])
             return Problem(kind, pattern, texts=tuple(texts))
         case "choice":
-            choices, texts_tried = random_choices(choose)
+            choices, texts_tried = random_choices(choose, pieces=[*PIECES, *style.wide] if wordy else PIECES)
             return Problem(kind, json.dumps(choices, ensure_ascii=False), texts=tuple(dict.fromkeys(texts_tried)))
         case _:
             schema = random_schema(choose)

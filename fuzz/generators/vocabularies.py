@@ -7,12 +7,14 @@ byte-pair encoding makes them. `random_spec` draws either, as plain data.
 
 from __future__ import annotations
 
-from infernix.matcher.vocabulary import Vocabulary
+from functools import lru_cache
+
+from infernix.matcher.vocabulary import TokenKind, Vocabulary
 
 from ..case import VocabularySpec
 from ..choices import Choose, chance, one_of, text
 
-__all__ = ["ODD_BYTES", "PLAIN", "WIDE", "random_spec", "random_token", "random_vocabulary", "text_spec"]
+__all__ = ["ODD_BYTES", "PLAIN", "WIDE", "random_spec", "random_token", "random_vocabulary", "text_spec", "words"]
 
 PLAIN = "abc"
 WIDE = "aéè€\u0800\ud7ff\ue000😀\U0010ffff"
@@ -85,6 +87,25 @@ def random_spec(choose: Choose, most_tokens: int = 20) -> VocabularySpec:
 def random_vocabulary(choose: Choose, most_tokens: int = 20) -> Vocabulary:
     """The vocabulary of a `random_spec`."""
     return random_spec(choose, most_tokens).build()
+
+
+def words(choose: Choose, vocabulary: Vocabulary, count: int = 6) -> list[str]:
+    """Tokens of a large vocabulary, as far as they are texts. Half of them begin with a repetition, such as `))` and
+    `  return`: their beginning occurs in them once more, which tries and searches get wrong."""
+    plain, repeating = _texts(vocabulary)
+    return [one_of(choose, repeating if repeating and chance(choose, 2) else plain) for _ in range(count)]
+
+
+@lru_cache(maxsize=4)
+def _texts(vocabulary: Vocabulary) -> tuple[list[str], list[str]]:
+    """The ordinary tokens that are texts; and those of them whose first two characters are the same."""
+    texts = []
+    for token_id in (vocabulary.kinds == int(TokenKind.ORDINARY)).nonzero()[0].tolist():
+        try:
+            texts.append(vocabulary.token_bytes(token_id).decode())
+        except UnicodeDecodeError:
+            continue
+    return texts, [word for word in texts if len(word) > 1 and word[0] == word[1]]
 
 
 def text_spec(choose: Choose) -> VocabularySpec:
