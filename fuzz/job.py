@@ -31,7 +31,7 @@ REAL_EVERY = 8
 """One case in so many is over a real vocabulary, where both kinds are asked for."""
 COSTLY = ("hang", "growth", "error")
 """Checks that can take seconds each time a case is tried."""
-ALWAYS_SHRUNK = 10
+ALWAYS_SHRUNK = 3
 """How many differences that look like the same known one, or that are costly, are shrunk before that becomes ..."""
 LARGE_ONLY = ("hang", "growth", "slow")
 """Checks that an excerpt of a large vocabulary could not show."""
