@@ -69,8 +69,8 @@ class Verdict:
 
     `status` is "supported", "unsupported", "unsatisfiable" or "invalid"; the last three come
     with the `pointer` of the place and the `reason`. `unknown` are the pointers of members
-    that are no keywords: they are annotations and have no effect. `reduced` (JSON data) and
-    `grammar` are there if the schema is supported.
+    that are no keywords, and of formats that no draft defines: they are annotations and have no effect.
+    `reduced` (JSON data) and `grammar` are there if the schema is supported.
     """
 
     status: str

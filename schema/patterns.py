@@ -41,8 +41,9 @@ def search_expression(pattern: str) -> Expression:
 
 
 def _shown(pattern: str) -> str:
-    """A pattern in a message, its end left out if it is long."""
-    return repr(pattern if len(pattern) <= SHOWN else pattern[:SHOWN] + "...")
+    """A pattern in a message, its end left out if it is long; as it is, for backslashes are confusing enough."""
+    shown = pattern if len(pattern) <= SHOWN else pattern[:SHOWN] + "..."
+    return f"'{shown}'" if shown.isprintable() else repr(shown)
 
 
 @lru_cache(CACHED_AUTOMATA)

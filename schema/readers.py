@@ -177,6 +177,8 @@ def _read_strings(schema: dict[str, Any], pointer: str, host: Host, facts: Facts
     formats = (name,) if name in FORMATS else ()
     if name in REFUSED_FORMATS:
         facts.refusals += (Refusal(STRING, pointer + "/format", f"the format {name} cannot be enforced"),)
+    elif name is not None and not formats:
+        host.unknown.append(pointer + "/format")
     if maximum is not None and minimum > maximum:
         facts.types &= ~STRING
     elif minimum or maximum is not None or patterns or formats:

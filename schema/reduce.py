@@ -24,6 +24,7 @@ from infernix.gbnf.errors import UnsatisfiableSchema, UnsupportedSchema
 
 from .array_terms import array_terms, needed_nodes
 from .conjunction import Conjunction, Place
+from .contradictions import contradiction
 from .document import MAX_VALUE_DEPTH, identity, mentions
 from .emptiness import is_empty
 from .exclusive import Prover
@@ -194,7 +195,10 @@ class Reduction:
             self.terms(self._work.pop())
         find_productive(self.nodes.values())
         if not root.productive:
-            raise UnsatisfiableSchema("no value satisfies the schema", self._blame(root))
+            blamed = self._blame(root)
+            why = contradiction(self._sites[member].schema for member in blamed.members if member > 0)
+            reason = "no value satisfies the schema" + (f": {why}" if why else "")
+            raise UnsatisfiableSchema(reason, blamed.pointer)
         return root
 
     def terms(self, node: Node) -> list[Term]:
@@ -206,8 +210,8 @@ class Reduction:
             node.terms = _union(self._split(start))
         return node.terms
 
-    def _blame(self, root: Node) -> str:
-        """The pointer of an empty node that the root cannot do without."""
+    def _blame(self, root: Node) -> Node:
+        """An empty node that the root cannot do without."""
         seen = {id(root)}
         node = root
         while node.terms and len(node.terms) == 1:
@@ -217,7 +221,7 @@ class Reduction:
                 break
             node = fresh[0]
             seen.add(id(node))
-        return node.pointer
+        return node
 
     # Splitting
 

@@ -79,6 +79,33 @@ def test_unknown_members_are_annotations_and_listed() -> None:
     assert sorted(verdict.unknown) == ["/properties/a/maxLenght", "/x-order"]
 
 
+def test_formats_that_no_draft_defines_are_listed_too() -> None:
+    schemas = {name: {"format": name} for name in ("date-time", "datetime", "int32", "uuid")}
+    assert sorted(analyse({"properties": schemas}).unknown) == [
+        "/properties/datetime/format",
+        "/properties/int32/format",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        ('{"type": "integer", "minimum": 5, "maximum": 3.50}', ": minimum 5 exceeds maximum 3.50"),
+        ('{"type": ["number", "integer"], "minimum": 5, "maximum": 3}', ": minimum 5 exceeds maximum 3"),
+        ('{"type": "string", "minLength": 5, "maxLength": 3}', ": minLength 5 exceeds maxLength 3"),
+        ('{"type": "array", "minItems": 2, "maxItems": 1}', ": minItems 2 exceeds maxItems 1"),
+        ('{"type": "object", "minProperties": 2, "maxProperties": 0}', ": minProperties 2 exceeds maxProperties 0"),
+        ('{"enum": []}', ": enum is empty"),
+        # Bounds of another type are not what excludes all values.
+        ('{"type": "string", "enum": [3], "minimum": 5, "maximum": 3}', ""),
+        ('{"allOf": [{"type": "string"}, {"type": "null"}]}', ""),
+    ],
+)
+def test_what_excludes_all_values_is_said(schema: str, reason: str) -> None:
+    verdict = analyse(schema)
+    assert (verdict.status, verdict.reason) == ("unsatisfiable", "no value satisfies the schema" + reason)
+
+
 def test_the_contents_of_constants_are_no_schemas() -> None:
     schema_grammar({"const": {"type": "strin", "$ref": 1}})
     schema_grammar({"enum": [{"minLength": -1}], "default": {"type": 1}, "examples": [{"pattern": "("}]})
