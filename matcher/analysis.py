@@ -81,14 +81,26 @@ def is_nullable(automaton: RuleAutomaton, nullable: set[int]) -> bool:
         return automaton.linked[1]
     if automaton.bounds is not None and automaton.bounds[0] == 0:
         return True
-    calls = [] if nullable.isdisjoint(automaton.callees()) else automaton.calls
-    free = [*automaton.epsilons, *[(call[0], call[2]) for call in calls if call[1] in nullable]]
-    if all(source != START for source, _ in free):
-        return False  # most rules begin with something that is not empty
+    if not may_begin_empty(automaton, nullable):
+        return False
     ways: dict[int, list[int]] = {}
-    for source, target in free:
+    for source, target in automaton.epsilons:
         ways.setdefault(source, []).append(target)
+    for source, rule, target, _, _ in automaton.calls:
+        if rule in nullable:
+            ways.setdefault(source, []).append(target)
     return leads(ways, START, END)
+
+
+def may_begin_empty(automaton: RuleAutomaton, nullable: set[int]) -> bool:
+    """Whether an epsilon or a call of a nullable rule leaves the start; most rules begin with a literal."""
+    for source, _ in automaton.epsilons:
+        if source == START:
+            return True
+    for call in automaton.calls:  # not taken apart: the source decides nearly always
+        if call[0] == START and call[1] in nullable:
+            return True
+    return False
 
 
 def is_productive(automaton: RuleAutomaton, productive: set[int]) -> bool:

@@ -43,7 +43,7 @@ from infernix.gbnf.utf8 import utf8_sequences
 
 from .analysis import fixed_point, is_nullable, is_productive, skip_nullable, strongly_connected
 from .rule_automaton import COLUMNS, END, LAST_ASCII, MAY_SKIP, NO_SKIP, START, RuleAutomaton
-from .tables import BYTE
+from .tables import BYTE, FALLBACK
 
 __all__ = ["Automata", "build_automata"]
 
@@ -128,6 +128,7 @@ class Builder:
     def connect(self, automaton: RuleAutomaton, body: Expression, start: int, end: int) -> None:
         """Add paths from `start` to `end` for exactly the strings of `body`."""
         stack = [(body, start, end)]
+        numbers = self.numbers
         while stack:
             expression, start, end = stack.pop()
             # The frequent ones first: a large schema has 10,000 expressions.
@@ -142,7 +143,15 @@ class Builder:
                 items = expression.items
                 states = range(automaton.states, automaton.states + len(items) - 1)
                 automaton.states = states.stop
-                stack += zip(items, (start, *states), (*states, end))
+                for item, source, target in zip(items, (start, *states), (*states, end), strict=True):
+                    # Most items are calls: they need not wait on the stack.
+                    if isinstance(item, RuleRef):
+                        number = numbers.get(item.name)
+                        automaton.call(
+                            source, self.rule_number(item.name) if number is None else number, target, MAY_SKIP
+                        )
+                    else:
+                        stack.append((item, source, target))
             elif isinstance(expression, Alternatives):
                 stack += [(choice, start, end) for choice in expression.choices]
             elif isinstance(expression, Repeat):
@@ -205,19 +214,22 @@ def connect_automaton(automaton: RuleAutomaton, source: Automaton, start: int, e
         else:
             states[state] = end
     automaton.epsilon(start, states[0])
-    for state, row in enumerate(source.edges):
-        if row and row[-1][1] <= LAST_ASCII:
+    for state, row in zip(states, source.edges, strict=True):
+        if not row:
+            continue
+        if row[-1][1] <= LAST_ASCII:
             for low, high, target in row:
-                flat += (states[state], BYTE, low, high, states[target])
+                flat += (state, BYTE, low, high, states[target])
             continue
         by_target: dict[int, list[tuple[int, int]]] = {}
         for low, high, target in row:
             by_target.setdefault(target, []).append((low, high))
         for target, ranges in by_target.items():
-            connect_class(automaton, ranges, states[state], states[target])
-    for state, other in enumerate(source.fallback):
+            connect_class(automaton, ranges, state, states[target])
+    for state, other in zip(states, source.fallback, strict=False):  # perhaps none at all
         if other >= 0 and source.edges[other]:
-            automaton.fall_back(states[state], states[other])
+            automaton.has_fallback = True
+            flat += (state, FALLBACK, 0, 0, states[other])
 
 
 def keeps_fallback(source: Automaton) -> bool:
@@ -235,16 +247,18 @@ def keeps_fallback(source: Automaton) -> bool:
 
 def accepts_something(source: Automaton) -> bool:
     """Whether a code-point automaton has an accepting state that its first state reaches."""
+    if 0 in source.accepting:
+        return True
     reached, stack = {0}, [0]
     while stack:
         state = stack.pop()
-        if state in source.accepting:
-            return True
         rows = [source.edges[state]]
         if source.fallback and source.fallback[state] >= 0:
             rows.append(source.edges[source.fallback[state]])
         for row in rows:
             for _, _, target in row:
+                if target in source.accepting:
+                    return True
                 if target not in reached:
                     reached.add(target)
                     stack.append(target)

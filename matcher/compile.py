@@ -26,6 +26,7 @@ from .assembly import lay_out, list_fallbacks
 from .automaton import Automata, build_automata
 from .bitmask import pack
 from .earley import first_set
+from .first_use import announce_compilation
 from .rule_automaton import COLUMNS, START, RuleAutomaton
 from .store import MAX_TOKEN_SETS, Heap, StandardRule, Store
 from .tables import FULL
@@ -36,6 +37,8 @@ __all__ = ["COMPILE_SECONDS", "CompiledGrammar", "compile_grammar"]
 Edges: TypeAlias = "array[int]"
 """A rule's edges, COLUMNS numbers of 32 bits each (`rule_automaton`); of a list, an array is sooner made by `array`
 than by numpy, and most rules need no more than its bytes."""
+Recipe = tuple[RuleAutomaton, "Edges", list[tuple[int, int]]]
+"""A rule, its edges, and the calls of rules that get their numbers with it: (callee, place in the edges)."""
 NO_LITERALS = bytearray(1)
 """Stands for the bytes of no literals: a kernel is compiled for arrays that may be written to."""
 COMPILE_SECONDS = 6.0
@@ -84,6 +87,7 @@ def store_of(vocabulary: Vocabulary, features: int) -> Store:
     with _stores_lock:
         stores: dict[int, Store] = vars(vocabulary).setdefault("_stores", {})
         if features not in stores:
+            announce_compilation()
             stores[features] = Store(vocabulary, features)
         return stores[features]
 
@@ -242,13 +246,15 @@ class Linker:
                 self.numbers[component[0]] = linked[0]
                 continue
             recipes = [self.recipe(automata.rules[rule], component) for rule in component]
-            key = tuple([(a.bounds, a.states, bytes(a.literals), edges.tobytes()) for a, edges in recipes])
+            key = tuple([(a.bounds, a.states, bytes(a.literals), edges.tobytes()) for a, edges, _ in recipes])
             numbers = self.tables.rule_numbers.get(key) or self.keys.get(key)
             if numbers is None or not self.sharing:
                 numbers = [first_rule + len(self.starts) + i for i in range(len(component))]
                 self.numbers.update(zip(component, numbers))
                 self.keys[key] = numbers
-                for automaton, edges in recipes:
+                for automaton, edges, inner in recipes:
+                    for callee, place in inner:
+                        edges[place] = self.numbers[callee]
                     if not self.lay_out(automaton, edges):
                         return False
             else:
@@ -258,24 +264,24 @@ class Linker:
         self.remember_standard(automata)
         return True
 
-    def recipe(self, automaton: RuleAutomaton, component: list[int]) -> tuple[RuleAutomaton, Edges]:
+    def recipe(self, automaton: RuleAutomaton, component: list[int]) -> Recipe:
         """A rule's edges, with callees as numbers in the tables, or as -2, -3, ... for those of its component.
 
         A rule that is not productive has no number: -1.
         """
+        flat, inner = automaton.flat, []
         for _, callee, _, _, place in automaton.calls:
             number = self.numbers.get(callee, -1)
             if number < 0 and callee in component:
                 number = -2 - component.index(callee)
-            automaton.flat[place] = number
-        return automaton, array("i", automaton.flat)
+                inner.append((callee, place))
+            flat[place] = number
+        return automaton, array("i", flat), inner
 
     def lay_out(self, automaton: RuleAutomaton, edges: Edges) -> bool:
         """Write the states and edges of one rule. False if there is no room."""
         states, edge_table = self.tables.arrays["states"], self.tables.arrays["edges"]
         base, first_edge = self.used.tolist()
-        for _, callee, _, _, place in automaton.calls:
-            edges[place] = self.numbers.get(callee, -1)
         counter = -1
         if automaton.bounds is not None:
             counter = self.tables.used["counters"] + len(self.counters)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from infernix.gbnf.grammar import Ranges
 from infernix.gbnf.utf8 import ByteSequence
 
-from .tables import BYTE, CALL, EPSILON, FALLBACK, TOKEN
+from .tables import BYTE, CALL, EPSILON, TOKEN
 
 __all__ = ["COLUMNS", "END", "LAST_ASCII", "LITERAL", "MAY_SKIP", "NO_SKIP", "START", "Call", "RuleAutomaton"]
 
@@ -79,11 +79,6 @@ class RuleAutomaton:
         """Nothing."""
         self.epsilons.append((source, target))
         self.flat += (source, EPSILON, 0, 0, target)
-
-    def fall_back(self, source: int, other: int) -> None:
-        """For bytes that no edge of `source` takes, the byte edges of `other`."""
-        self.has_fallback = True
-        self.flat += (source, FALLBACK, 0, 0, other)
 
     def callees(self) -> list[int]:
         """The rules that are called."""

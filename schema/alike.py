@@ -29,14 +29,15 @@ class Alike:
         stack = [root]
         while stack:
             node = stack[-1]
-            if node in entered:
-                stack.pop()
-                if node not in self._classes:
-                    self._classify(node)
-            else:
+            if node not in entered:
                 entered.add(node)
-                for term in node.terms or ():
-                    stack += [part for part in _parts(term) if part not in entered]
+                parts = [part for term in node.terms or () for part in _parts(term) if part not in entered]
+                if parts:  # they come first
+                    stack += parts
+                    continue
+            stack.pop()
+            if node not in self._classes:
+                self._classify(node)
 
     def class_of(self, node: Node) -> Hashable:
         """What a node has in common with those that say the same: a number, or the node itself if it is not known."""

@@ -65,15 +65,18 @@ def texts_but(keys: Automaton, names: frozenset[str]) -> Automaton:
     for text in sorted(map(encode_text, names)):  # in this order a node's edges come ascending
         del path[_shared(last, text) + 1 :]
         last = text
+        children, state = tree[path[-1]], under[path[-1]]
         for char in text[len(path) - 1 :]:
-            node, child = path[-1], len(tree)
-            step = under[node], char
-            if step not in steps:
-                steps[step] = _follow(edges[under[node]], char)
-            tree[node].append((ord(char), ord(char), root + child))
-            tree.append([])
-            under.append(steps[step])
-            path.append(child)
+            code, step = ord(char), (state, char)
+            following = steps.get(step)
+            if following is None:
+                following = steps[step] = _follow(edges[state], code)
+            state = following
+            children.append((code, code, root + len(tree)))
+            path.append(len(tree))
+            children = []
+            tree.append(children)
+            under.append(state)
         ends.append(path[-1])
     # Where a name ends, the text must not: there the fallback is a copy without the closing quote.
     unnamed: dict[int, int] = {}
@@ -104,7 +107,9 @@ def _shared(first: str, second: str) -> int:
     return min(len(first), len(second))
 
 
-def _follow(edges: Edges, char: str) -> int:
+def _follow(edges: Edges, code: int) -> int:
     """Where a character of a key's canonical form leads."""
-    code = ord(char)
-    return next(target for low, high, target in edges if low <= code <= high)
+    for low, high, target in edges:
+        if low <= code <= high:
+            return target
+    raise AssertionError("a key of the language leaves its automaton")
