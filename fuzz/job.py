@@ -29,14 +29,14 @@ __all__ = ["Outcome", "Report", "Settings", "Worker", "serve_job"]
 
 REAL_EVERY = 8
 """One case in so many is over a real vocabulary, where both kinds are asked for."""
-COSTLY = ("hang", "growth", "error")
-"""Checks that can take seconds each time a case is tried."""
+COSTLY = ("hang", "growth", "error", "slow")
+"""Checks that can take seconds each time a case is tried: the first is shrunk, of others like it a sample."""
 ALWAYS_SHRUNK = 3
-"""How many differences that look like the same known one, or that are costly, are shrunk before that becomes ..."""
+"""How many differences that look like the same known one are shrunk before that becomes a sample ..."""
 LARGE_ONLY = ("hang", "growth", "slow")
 """Checks that an excerpt of a large vocabulary could not show."""
 SAMPLE = 16
-"""... a sample of one in so many."""
+"""... of one in so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +121,11 @@ class Worker:
         """Shrink and classify. What looks known already is shrunk only at first, and then in samples."""
         looks = classify(alone(finding))
         known = looks.name if looks else None
-        if known or finding.difference.check in COSTLY:
+        costly = finding.difference.check in COSTLY
+        if known or costly:
             like = known or " ".join((*finding.difference.signature, finding.difference.reason))
             self.looks_like[like] += 1
-            if self.looks_like[like] > ALWAYS_SHRUNK and number % SAMPLE:
+            if self.looks_like[like] > (1 if costly else ALWAYS_SHRUNK) and number % SAMPLE:
                 return Report(finding, known, shrunk=False)
         if not finding.case.vocabulary.name:
             self.session.renew(finding.engines)
