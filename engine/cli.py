@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from importlib.metadata import entry_points
+from typing import Annotated
 
 # Idle OpenMP threads must sleep, not spin: on a busy machine spinning makes torch up to ten
 # times slower. Read once, when torch is imported.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import typer
+
+from infernix import __version__
 
 from .commands import check, generate, inspect, model, warmup
 from .commands.console import ExitCode
@@ -26,6 +29,24 @@ app = typer.Typer(
     help="Make a language model write inside a grammar: GBNF, JSON Schema, regular expressions, choices.",
     epilog="Begin with: infernix model get smollm2-135m",
 )
+
+
+def print_version(wanted: bool) -> None:
+    """Print the version and leave."""
+    if wanted:
+        print(f"infernix {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
 app.command()(generate.generate)
 app.command()(check.check)
 app.command("grammar")(inspect.grammar)

@@ -21,7 +21,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
+
+try:
+    import torch
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("models need torch: pip install 'infernix[engine]'", name=error.name) from None
 
 from infernix.gbnf.errors import ConstraintDeadEnd
 from infernix.sampling.layout import Purpose
@@ -30,15 +34,12 @@ from infernix.sampling.params import SamplingParams
 from .errors import InputError
 from .models.load import LanguageModel
 from .models.tokenizer import TextStream
-from .sampler import sample_token
+from .sampler import DEFAULT_PARAMS, sample_token
 
 if TYPE_CHECKING:
     from infernix.matcher.matcher import Matcher
 
 __all__ = ["DEFAULT_PARAMS", "FinishReason", "Generation", "Result", "Timings"]
-
-DEFAULT_PARAMS = SamplingParams(temperature=0.2, top_p=0.9)
-"""What a request samples with where nobody said otherwise: the demo model's own recommendation."""
 
 PREFILL_CHUNK = 512  # tokens; bounds the attention mask's memory and the wait for Ctrl-C
 
@@ -52,7 +53,7 @@ class FinishReason(StrEnum):
 
 @dataclass(slots=True)
 class Timings:
-    """Wall-clock seconds by what they were spent on."""
+    """Wall-clock seconds by what they were spent on, and what the constraint took for each token."""
 
     prefill: float = 0.0
     decode: float = 0.0
@@ -60,6 +61,8 @@ class Timings:
     mask: float = 0.0  # all later masks
     sample: float = 0.0
     accept: float = 0.0
+    constraint: list[float] = field(default_factory=list)
+    """Mask and accept of each token; a few may pay for much, so that their median says more than the sums."""
 
     @contextmanager
     def measure(self, name: str) -> Iterator[None]:
@@ -71,9 +74,14 @@ class Timings:
             setattr(self, name, getattr(self, name) + time.perf_counter() - start)
 
     @property
+    def constrained(self) -> float:
+        """What the constraint has cost."""
+        return self.first_mask + self.mask + self.accept
+
+    @property
     def total(self) -> float:
         """Everything but the prefill: what the generated tokens cost."""
-        return self.decode + self.first_mask + self.mask + self.sample + self.accept
+        return self.decode + self.constrained + self.sample
 
 
 @dataclass(slots=True)
@@ -141,8 +149,11 @@ class Generation:
         self._observe()
         logits = self._prefill() if self._budget > 0 else None
         while logits is not None:
+            before = result.timings.constrained
             token = self._choose(logits)
-            yield from self._publish(self._stream.push(self._accept(token)))
+            spelling = self._accept(token)
+            result.timings.constraint.append(result.timings.constrained - before)
+            yield from self._publish(self._stream.push(spelling))
             if token in self._model.vocabulary.eos_ids:
                 result.finish_reason = FinishReason.STOP
                 break

@@ -13,7 +13,10 @@ from infernix.sampling import Purpose, SamplingParams, sample
 
 from .errors import NonFiniteLogits
 
-__all__ = ["sample_token"]
+__all__ = ["DEFAULT_PARAMS", "sample_token"]
+
+DEFAULT_PARAMS = SamplingParams(temperature=0.2, top_p=0.9)
+"""What a request samples with where nobody said otherwise: the demo model's own recommendation."""
 
 
 def sample_token(

@@ -23,6 +23,8 @@ from .constraint import (
     DialectOption,
     GrammarFileOption,
     JsonObjectOption,
+    Layout,
+    LayoutOption,
     RegexOption,
     RootOption,
     SchemaFileOption,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["check"]
 
 MAX_SHOWN_TOKENS = 8
+LINE_ENDS = (b"\n", b"\r\n")
 
 
 @reporting
@@ -50,6 +53,7 @@ def check(
     choice: ChoiceOption = None,
     dialect: DialectOption = Dialect.XGRAMMAR,
     root: RootOption = "root",
+    layout: LayoutOption = Layout.FREE,
     model: Annotated[
         str | None, typer.Option("--model", metavar="MODEL", help="Read the text as this model's tokens.")
     ] = None,
@@ -65,7 +69,7 @@ def check(
 
         printf '{"a": 1' | infernix check --json-object
     """
-    constraint = chosen_constraint(grammar_file, json_schema_file, json_object, regex, choice, dialect, root)
+    constraint = chosen_constraint(grammar_file, json_schema_file, json_object, regex, choice, dialect, root, layout)
     if constraint is None:
         raise CommandError("nothing to check against: give one of the constraint options, see --help")
     data = read_stdin() if text == "-" else os.fsencode(text)
@@ -86,6 +90,8 @@ def _check_bytes(constraint: Constraint, data: bytes) -> int:
     except TokenRejected as error:
         matcher.accept_bytes(data[: error.offset])
         _report_stop(data, error.offset, _expected_bytes(matcher, vocabulary))
+        if matcher.can_end() and data[error.offset :] in LINE_ENDS:
+            print("only the end of the line is too much: printf, or echo -n, writes none")
         return ExitCode.REJECTED
     return _report_legal(matcher, _expected_bytes(matcher, vocabulary))
 
@@ -130,12 +136,14 @@ def _report_stop(data: bytes, offset: int, expected: str) -> None:
 def _expected_bytes(matcher: Matcher, vocabulary: Vocabulary) -> str:
     """What may come next, from the mask over the 256 bytes."""
     allowed = [int(token) for token in matcher.allowed_token_ids()]
-    parts = [describe_bytes([token for token in allowed if token not in vocabulary.eos_ids])]
-    return " or ".join([part for part in parts if part] + ["the end"] * matcher.can_end()) or "nothing at all"
+    end = ["the end"] * matcher.can_end()
+    return describe_bytes([token for token in allowed if token not in vocabulary.eos_ids], end) or "nothing at all"
 
 
 def _expected_tokens(matcher: Matcher, vocabulary: Vocabulary) -> str:
     allowed = [int(token) for token in matcher.allowed_token_ids()]
     shown = ", ".join(f"{token} {vocabulary.token_bytes(token)!r}" for token in allowed[:MAX_SHOWN_TOKENS])
     more = len(allowed) - MAX_SHOWN_TOKENS
+    if len(allowed) == 1:
+        return f"token {shown}"
     return f"one of {len(allowed)} tokens ({shown}{', ...' if more > 0 else ''})" if allowed else "nothing at all"

@@ -1,7 +1,7 @@
 """How commands speak: text on stdout, everything else on stderr, and one exit code per outcome.
 
 0    done                        3    check: the text is not in the language
-1    check: an unfinished text   130  interrupted by Ctrl-C
+1    an unfinished text          130  interrupted by Ctrl-C
 2    an error                    141  nobody reads the output any more
 """
 
@@ -18,7 +18,7 @@ import typer
 
 from infernix.gbnf.errors import GrammarError, RegexError, RequestError
 
-__all__ = ["CommandError", "ExitCode", "busy", "located", "note", "reporting", "write_text"]
+__all__ = ["CommandError", "ExitCode", "busy", "counted", "located", "note", "reporting", "write_text"]
 
 DEBUG_VARIABLE = "INFERNIX_DEBUG"
 
@@ -79,6 +79,10 @@ def reporting(command: Command) -> Command:
             fail(describe(error))
         except BrokenPipeError:
             close_output()
+        except ModuleNotFoundError as error:
+            if error.name is None or error.name.partition(".")[0] == "infernix":
+                raise
+            fail(f"this needs the package {error.name}: pip install 'infernix[engine]'")
         except MemoryError:
             fail("out of memory")
         except KeyboardInterrupt:
@@ -119,6 +123,11 @@ def busy(message: str) -> Iterator[None]:
 
     with Console(file=sys.stderr).status(message):
         yield
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """A number and a noun: "1 rule", "2 rules"."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def write_text(text: str) -> None:

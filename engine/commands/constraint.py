@@ -26,13 +26,16 @@ __all__ = [
     "DialectOption",
     "GrammarFileOption",
     "JsonObjectOption",
+    "Layout",
+    "LayoutOption",
     "RegexOption",
     "RootOption",
     "SchemaFileOption",
     "chosen_constraint",
 ]
 
-PANEL = "Constraint (at most one kind)"
+PANEL = "Constraint (one kind)"
+DETAILS = "How to read it"
 
 
 class Dialect(StrEnum):
@@ -40,6 +43,14 @@ class Dialect(StrEnum):
 
     XGRAMMAR = "xgrammar"
     LLAMA_CPP = "llama.cpp"
+
+
+class Layout(StrEnum):
+    """Where JSON has white space."""
+
+    FREE = "free"
+    COMPACT = "compact"
+    SPACED = "spaced"
 
 
 GrammarFileOption = Annotated[
@@ -60,10 +71,18 @@ ChoiceOption = Annotated[
     typer.Option("--choice", metavar="TEXT", help="One of these texts (repeat the option).", rich_help_panel=PANEL),
 ]
 DialectOption = Annotated[
-    Dialect, typer.Option("--dialect", help="How to read the grammar file.", rich_help_panel=PANEL)
+    Dialect, typer.Option("--dialect", help="The dialect of the grammar file.", rich_help_panel=DETAILS)
 ]
 RootOption = Annotated[
-    str, typer.Option("--root", metavar="RULE", help="The grammar's entry rule.", rich_help_panel=PANEL)
+    str, typer.Option("--root", metavar="RULE", help="The grammar's entry rule.", rich_help_panel=DETAILS)
+]
+LayoutOption = Annotated[
+    Layout,
+    typer.Option(
+        "--layout",
+        help='White space in JSON: anywhere, nowhere, or ", " and ": " only.',
+        rich_help_panel=DETAILS,
+    ),
 ]
 
 
@@ -97,6 +116,7 @@ def chosen_constraint(
     choices: list[str] | None,
     dialect: Dialect,
     root: str,
+    layout: Layout,
 ) -> Constraint | None:
     """The one constraint that the options state, its file read; None if they state none.
 
@@ -106,9 +126,9 @@ def chosen_constraint(
     if grammar_file is not None:
         stated["--grammar-file"] = lambda: _from_gbnf(grammar_file, dialect, root)
     if schema_file is not None:
-        stated["--json-schema-file"] = lambda: _from_schema(schema_file)
+        stated["--json-schema-file"] = lambda: _from_schema(schema_file, layout)
     if json_object:
-        stated["--json-object"] = _from_nothing
+        stated["--json-object"] = lambda: _from_nothing(layout)
     if regex is not None:
         stated["--regex"] = lambda: _from_regex(regex)
     if choices:
@@ -139,22 +159,22 @@ def _from_gbnf(path: Path, dialect: Dialect, root: str) -> Constraint:
     return Constraint(str(path), read)
 
 
-def _from_schema(path: Path) -> Constraint:
+def _from_schema(path: Path, layout: Layout) -> Constraint:
     source = read_source(path)
 
     def read(_: Vocabulary) -> Grammar:
         from infernix.schema import schema_grammar
 
-        return schema_grammar(source)
+        return schema_grammar(source, layout=layout.value)
 
     return Constraint(str(path), read)
 
 
-def _from_nothing() -> Constraint:
+def _from_nothing(layout: Layout) -> Constraint:
     def read(_: Vocabulary) -> Grammar:
         from infernix.schema import json_object_grammar
 
-        return json_object_grammar("free")
+        return json_object_grammar(layout.value)
 
     return Constraint("--json-object", read)
 

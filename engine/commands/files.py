@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..errors import InputError
 
-__all__ = ["read_source", "read_stdin"]
+__all__ = ["read_argument", "read_source", "read_stdin"]
 
 MAX_SOURCE_BYTES = 64 << 20
 """The largest grammar, schema or text that is read at all."""
@@ -23,6 +23,11 @@ def read_source(path: Path) -> bytes:
     if len(data) > MAX_SOURCE_BYTES:
         raise InputError(f"{path} is larger than {MAX_SOURCE_BYTES >> 20} MiB")
     return data
+
+
+def read_argument(path: Path) -> tuple[bytes, str]:
+    """The same, or standard input for `-`; and what errors call it."""
+    return (read_stdin(), "<stdin>") if str(path) == "-" else (read_source(path), str(path))
 
 
 def read_stdin() -> bytes:

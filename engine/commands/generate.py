@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import os
 import sys
+from statistics import median
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import InputError
 from ..models.registry import DEFAULT_MODEL, find_model
-from .console import CommandError, busy, note, reporting, write_text
+from .console import CommandError, ExitCode, busy, counted, note, reporting, write_text
 from .constraint import (
     ChoiceOption,
     Dialect,
     DialectOption,
     GrammarFileOption,
     JsonObjectOption,
+    Layout,
+    LayoutOption,
     RegexOption,
     RootOption,
     SchemaFileOption,
     chosen_constraint,
 )
 from .files import read_stdin
+from .warmup import load_kernels
 
 if TYPE_CHECKING:
     from infernix.sampling.params import SamplingParams
@@ -90,6 +94,7 @@ def generate(
     choice: ChoiceOption = None,
     dialect: DialectOption = Dialect.XGRAMMAR,
     root: RootOption = "root",
+    layout: LayoutOption = Layout.SPACED,
     greedy: Greedy = False,
     temperature: Temperature = None,
     top_p: TopP = None,
@@ -107,6 +112,7 @@ def generate(
 
     The text streams to stdout, exactly as generated. At the end stderr says whether it is
     complete (the constraint may end here) and terminated (the model ended it), and how fast it was.
+    Exit code 0: done. 1: the text is unfinished, because --max-new or the context is used up. 2: an error.
 
     Examples:
 
@@ -125,9 +131,12 @@ def generate(
         "frequency_penalty": frequency_penalty,
         "seed": seed,
     }
-    constraint = chosen_constraint(grammar_file, json_schema_file, json_object, regex, choice, dialect, root)
-    find_model(model)  # a missing model is said before anything slow begins
+    constraint = chosen_constraint(grammar_file, json_schema_file, json_object, regex, choice, dialect, root, layout)
+    find_model(model)  # what can be wrong is said before anything slow begins
+    params = _params(overrides, constrained=constraint is not None)
     request = _prompt_text(prompt)
+    if raw and not request:
+        raise CommandError("--raw continues the prompt, which is empty")
 
     from ..models.load import load_model
 
@@ -141,15 +150,25 @@ def generate(
         from ..generate import Generation
 
         torch.set_num_threads(threads)
-        params = _params(overrides, constrained=constraint is not None)
+        if matcher is not None:
+            load_kernels(language_model.vocabulary)
         generation = Generation(language_model, tokens, matcher=matcher, params=params, max_tokens=max_new)
+    ended = "an error"
     try:
         for piece in generation:
             write_text(piece)
-    finally:  # also after an error or Ctrl-C: what has been written is then marked as incomplete
+    except KeyboardInterrupt:
+        ended = "interruption"
+        raise
+    except BrokenPipeError:
+        ended = "the reader of the output"
+        raise
+    finally:  # after an error too: what has been written is then marked as incomplete
         if generation.result.text and sys.stdout.isatty():
             write_text("\n")
-        note(summary(generation.result))
+        note(summary(generation.result, ended))
+    if generation.result.complete is False:
+        raise typer.Exit(ExitCode.UNFINISHED)
 
 
 def _prompt_text(prompt: str | None) -> str:
@@ -176,35 +195,41 @@ def _prompt_tokens(model: LanguageModel, prompt: str, system: str | None, raw: b
 
 def _params(given: dict[str, float | int | None], constrained: bool) -> SamplingParams:
     """The sampling parameters: the options over the engine's defaults."""
-    from infernix.sampling.params import SamplingOverrides, resolve
+    from infernix.sampling.params import ParameterError, SamplingOverrides, resolve
 
-    from ..generate import DEFAULT_PARAMS
+    from ..sampler import DEFAULT_PARAMS
 
-    return resolve(DEFAULT_PARAMS, SamplingOverrides(**given), constrained=constrained)  # type: ignore[arg-type]
+    try:
+        return resolve(DEFAULT_PARAMS, SamplingOverrides(**given), constrained=constrained)  # type: ignore[arg-type]
+    except ParameterError as error:
+        raise CommandError(f"--{error.field.replace('_', '-')} {error.message}") from None
 
 
-def summary(result: Result) -> str:
-    """The closing lines on stderr: what the text is, and where the time went."""
+def summary(result: Result, ended: str = "") -> str:
+    """The closing line on stderr: what the text is, and where the time went.
+
+    `ended` says what stopped a generation that did not stop by itself.
+    """
     parts = []
     if result.complete is not None:
         parts.append(f"complete: {_yes(result.complete)}, terminated: {_yes(result.terminated)}")
-    parts.append(f"stopped by: {result.finish_reason or 'interruption'}")
+    parts.append(f"stopped by: {result.finish_reason or ended}")
     count, timings = len(result.token_ids), result.timings
-    parts.append(f"{count} tokens, {result.tokens_per_second:.1f} tokens/s")
+    parts.append(f"{counted(count, 'token')}, {result.tokens_per_second:.1f} tokens/s")
     if result.complete is not None and count:
-        parts.append(_mask_time(timings, count))
-    parts.append(f"prompt {result.prompt_tokens} tokens in {timings.prefill:.2f} s")
+        parts.append(_mask_time(timings))
+    parts.append(f"prompt {counted(result.prompt_tokens, 'token')} in {timings.prefill:.2f} s")
     return "[" + "; ".join(parts) + "]"
 
 
-def _mask_time(timings: Timings, count: int) -> str:
-    """What the constraint cost: the first mask, the others, and its share of the time per token."""
-    first = f"first mask {1e3 * timings.first_mask:.0f} ms"
-    if count == 1:
+def _mask_time(timings: Timings) -> str:
+    """What the constraint cost: the first mask, the others, and its share of the time."""
+    first = f"first mask {1e3 * timings.first_mask:.1f} ms"
+    later = timings.constraint[1:]
+    if not later:
         return first
-    later = (timings.mask + timings.accept) / (count - 1)
     share = 100 * (timings.mask + timings.accept) / (timings.total - timings.first_mask)
-    return f"{first}, then {1e6 * later:.0f} us a token for mask and accept ({share:.2f} % of the time)"
+    return f"{first}, then {1e6 * median(later):.0f} us a token (median; {share:.2f} % of the time)"
 
 
 def _yes(value: bool | None) -> str:

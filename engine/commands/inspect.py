@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .console import ExitCode, located, note, reporting
-from .constraint import Dialect, DialectOption, RootOption
-from .files import read_source
+from .console import ExitCode, counted, located, note, reporting
+from .constraint import Dialect, DialectOption, Layout, LayoutOption, RootOption
+from .files import read_argument
 
 if TYPE_CHECKING:
     from infernix.gbnf.grammar import Grammar
@@ -23,20 +25,20 @@ MAX_SECONDS = 10.0
 """For building the automata that the statistics count."""
 
 KINDS = {
-    "Literal": "literals",
-    "CharClass": "classes",
-    "Sequence": "sequences",
-    "Alternatives": "alternatives",
-    "Repeat": "repetitions",
-    "RuleRef": "references",
-    "TokenSet": "token terminals",
-    "Automaton": "automata",
+    "Literal": ("literal", "literals"),
+    "CharClass": ("class", "classes"),
+    "Sequence": ("sequence", "sequences"),
+    "Alternatives": ("list of alternatives", "lists of alternatives"),
+    "Repeat": ("repetition", "repetitions"),
+    "RuleRef": ("reference", "references"),
+    "TokenSet": ("token terminal", "token terminals"),
+    "Automaton": ("automaton", "automata"),
 }
 
 
 @reporting
 def grammar(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A GBNF grammar.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE|-", help="A GBNF grammar; `-` reads stdin.")],
     dialect: DialectOption = Dialect.XGRAMMAR,
     root: RootOption = "root",
 ) -> None:
@@ -49,10 +51,11 @@ def grammar(
     from infernix.gbnf.parser import parse_gbnf
     from infernix.gbnf.printer import print_grammar
 
-    with located(str(file)):
-        parsed = parse_gbnf(read_source(file), root=root, dialect=dialect.value)
+    source, name = read_argument(file)
+    with located(name):
+        parsed = parse_gbnf(source, root=root, dialect=dialect.value)
         for warning in check(parsed):
-            note(f"warning: {file}:{warning}")
+            note(f"warning: {name}:{warning}")
     print(print_grammar(parsed).rstrip("\n"))
     print("\n".join(f"# {line}" for line in statistics(parsed)))
 
@@ -65,37 +68,60 @@ def statistics(parsed: Grammar) -> list[str]:
 
     nullable = nullable_rules(parsed)
     counts = Counter(type(node).__name__ for rule in parsed.rules for node in walk(rule.body))
-    shown = ", ".join(f"{counts[kind]} {name}" for kind, name in KINDS.items() if counts[kind])
+    shown = ", ".join(f"{counted(counts[kind], *names)}" for kind, names in KINDS.items() if counts[kind])
     automata = build_automata(parsed, lambda _: 0, lambda _: None, monotonic() + MAX_SECONDS)
     alive = [automata.rules[rule] for component in automata.components for rule in component]
     states, edges = automata.size()
     recursive = sum(len(component) for component in automata.components if len(component) > 1)
     return [
-        f"{len(parsed.rules)} rules, {len(nullable)} of them may match the empty text;"
+        f"{counted(len(parsed.rules), 'rule')}, {len(nullable)} of them may match the empty text;"
         f" the whole text {'may' if parsed.root in nullable else 'cannot'} be empty",
-        f"{sum(counts.values())} expressions: {shown}",
-        f"compiled: {len(alive)} automata ({recursive} of them mutually recursive),"
-        f" at most {states} states and {edges} edges",
+        f"{counted(sum(counts.values()), 'expression')}: {shown}",
+        f"compiled: {counted(len(alive), 'automaton', 'automata')} ({recursive} of them mutually recursive),"
+        f" at most {counted(states, 'state')} and {counted(edges, 'edge')}",
     ]
+
+
+def without_effect(document: Any, pointer: str) -> str:
+    """Why a member of a schema has no effect, and what was probably meant."""
+    from infernix.schema.formats import FORMATS
+    from infernix.schema.keywords import KEYWORDS
+
+    for token in pointer.split("/")[1:]:
+        key = token.replace("~1", "/").replace("~0", "~")
+        parent, document = document, document[int(key) if isinstance(document, list) else key]
+    if key not in KEYWORDS:
+        return f"{pointer} is not a keyword and has no effect{_suggestion(key, set(KEYWORDS) - set(parent))}"
+    if key == "format" and document not in FORMATS:
+        return f"{pointer}: no draft has the format {document!r}; it has no effect{_suggestion(document, FORMATS)}"
+    return f"{pointer} stands beside a $ref, which hides it: it has no effect"
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    close = get_close_matches(name, known, n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
 
 
 @reporting
 def schema(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A JSON Schema.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE|-", help="A JSON Schema; `-` reads stdin.")],
     reduced: Annotated[bool, typer.Option("--reduced", help="Print the reduced schema, as JSON.")] = False,
     as_grammar: Annotated[bool, typer.Option("--grammar", help="Print the grammar it becomes.")] = False,
+    layout: LayoutOption = Layout.FREE,
 ) -> None:
     """Say whether a JSON Schema can be enforced exactly, and if not, where and why not.
 
     The verdict is `supported`, or `unsupported`, `unsatisfiable` or `invalid` at a JSON Pointer
-    (exit code 3). Members that are no keywords have no effect and are listed on stderr.
+    (exit code 3). Members that are no keywords, and formats that no draft defines, have no effect: they are
+    listed on stderr.
     """
     from infernix.gbnf.printer import print_grammar
     from infernix.schema import analyse
 
-    verdict = analyse(read_source(file))
+    source, name = read_argument(file)
+    verdict = analyse(source, layout=layout.value)
     for pointer in verdict.unknown:
-        note(f"warning: {file}: {pointer} is not a keyword and has no effect")
+        note(f"warning: {name}: {without_effect(json.loads(source), pointer)}")
     if verdict.grammar is None:
         print(verdict)
         raise typer.Exit(ExitCode.REJECTED)

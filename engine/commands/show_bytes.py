@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from infernix.gbnf.errors import GrammarError
 
@@ -15,13 +15,15 @@ SHORT_RUN = 3  # runs up to this length are listed one by one
 NAMES = {0x20: "space", 0x09: "tab", 0x0A: "newline", 0x0D: "carriage return", 0x27: '"\'"'}
 
 
-def describe_bytes(values: Iterable[int]) -> str:
-    """A set of bytes as character ranges, such as `'0'-'9', 'e' or space`; empty for no bytes.
+def describe_bytes(values: Iterable[int], others: Sequence[str] = ()) -> str:
+    """A set of bytes as character ranges, such as `'0'-'9', 'e' or space`, then other things; empty for nothing.
 
     >>> describe_bytes(b"0123456789e ")
     "space, '0'-'9' or 'e'"
     >>> describe_bytes(range(0xC2, 0xF5))
     'any non-ASCII character'
+    >>> describe_bytes(b"ab", ["the end"])
+    "'a', 'b' or the end"
     """
     remaining = set(values)
     parts = []
@@ -29,6 +31,7 @@ def describe_bytes(values: Iterable[int]) -> str:
         remaining -= LEAD_BYTES
         parts = ["any non-ASCII character"]
     parts = [part for run in _runs(sorted(remaining)) for part in _describe_run(run)] + parts
+    parts += others
     return parts[0] if len(parts) == 1 else " or ".join([", ".join(parts[:-1]), parts[-1]]) if parts else ""
 
 

@@ -9,16 +9,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .console import note, reporting
 
-__all__ = ["ensure_warm", "warmup"]
+if TYPE_CHECKING:
+    from infernix.matcher.vocabulary import Vocabulary
+
+__all__ = ["ensure_warm", "load_kernels", "warmup"]
 
 ONE_OF_EVERYTHING = r"""
 root    ::= item ("," item)* "!"
 item    ::= [a-zé]{2,5} | "(" root ")" | "" | Token(65, 66) | ExcludeToken(67)
 """
+THROW_AWAY = ONE_OF_EVERYTHING.replace("| Token(65, 66) | ExcludeToken(67)", "")
+"""The same for a vocabulary of which nothing is known."""
 TEXT = b"ab,(cd!),e"
 ANY_KEY_BUT_THESE = '{"properties": {"id": {"const": 1}}}'
 """Keys that are not declared make automata with fallbacks, which GBNF cannot write."""
@@ -42,6 +47,19 @@ def ensure_warm() -> None:
     if _is_cold():
         note("first run of this version: compiling machine code, about a minute, once")
         _run_with_progress()
+
+
+def load_kernels(vocabulary: Vocabulary) -> None:
+    """Load compiled kernels and the vocabulary's tables, by a few masks that nobody uses.
+
+    Both are done on first use; then the first mask of a text would seem to take seconds.
+    """
+    import infernix
+
+    matcher = infernix.Matcher(infernix.compile_gbnf(THROW_AWAY, vocabulary))
+    for byte in TEXT:
+        matcher.mask_row()
+        matcher.accept_bytes(bytes([byte]))
 
 
 def _is_cold() -> bool:
@@ -68,6 +86,9 @@ def _run_with_progress() -> None:
         TimeElapsedColumn,
     )
 
+    from infernix.matcher.first_use import LOGGER
+
+    LOGGER.disabled = True  # it would say the same, once more
     columns = (SpinnerColumn(), TextColumn("{task.description:<28}"), BarColumn())
     columns += (MofNCompleteColumn(), TimeElapsedColumn())  # type: ignore[assignment]
     with Progress(*columns, console=Console(file=sys.stderr)) as progress:

@@ -25,7 +25,7 @@ class GgufCheckpoint:
     def __init__(self, path: Path) -> None:
         self._file = read_gguf(path)
         self.config = config_from_gguf(self._file)
-        self.name = str(self._file.metadata.get("general.name", path.stem))
+        self.name = path.stem  # what the file calls itself is often the name of a training run
 
     def tokenizer(self) -> Tokenizer:
         """The encoder and the vocabulary, both from the metadata."""

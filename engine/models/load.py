@@ -17,7 +17,7 @@ from .chat_template import ChatTemplate, Message
 from .config import DecoderConfig
 from .folder_checkpoint import FolderCheckpoint
 from .gguf_checkpoint import GgufCheckpoint
-from .registry import find_model
+from .registry import KNOWN_MODELS, find_model
 from .tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ class Checkpoint(Protocol):
 class LanguageModel:
     """A decoder with everything needed to talk to it."""
 
-    def __init__(self, checkpoint: Checkpoint) -> None:
+    def __init__(self, checkpoint: Checkpoint, name: str | None = None) -> None:
         self._checkpoint = checkpoint
-        self.name = checkpoint.name
+        self.name = name or checkpoint.name
         self.config = checkpoint.config
         self.tokenizer = checkpoint.tokenizer()
         self.chat_template = checkpoint.chat_template()
@@ -84,6 +84,7 @@ def load_model(name_or_path: str) -> LanguageModel:
     """
     path = find_model(name_or_path)
     try:
-        return LanguageModel(FolderCheckpoint(path) if path.is_dir() else GgufCheckpoint(path))
+        name = name_or_path if name_or_path in KNOWN_MODELS else None
+        return LanguageModel(FolderCheckpoint(path) if path.is_dir() else GgufCheckpoint(path), name)
     except (OSError, UnicodeDecodeError) as error:
         raise ModelError(f"cannot read {path}: {error}") from None

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,34 @@ def test_help_imports_nothing_heavy() -> None:
     assert not {"torch", "numba", "numpy", "transformers", "tokenizers", "jinja2", "lark"} & set(modules)
 
 
+def test_the_version_is_that_of_the_package() -> None:
+    assert infernix("--version")[:2] == (DONE, f"infernix {version('infernix')}\n")
+    command = [sys.executable, "-m", "infernix", "--version"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.startswith("infernix ")
+
+
+def without(*packages: str) -> list[str]:
+    """The beginning of a command in an interpreter that lacks some packages."""
+    lacking = f"import sys; sys.modules.update(dict.fromkeys({packages!r})); "
+    return [sys.executable, "-c", lacking + "from infernix.__main__ import main; main()"]
+
+
+@pytest.mark.parametrize(
+    ("package", "arguments"),
+    [
+        ("typer", ["--help"]),
+        ("rich", ["model", "get"]),
+        ("tokenizers", ["generate", "--model", "MODEL", "--prompt", "x"]),
+        ("torch", ["generate", "--model", "MODEL", "--prompt", "x"]),
+    ],
+)
+def test_a_missing_extra_is_named(package: str, arguments: list[str], model: Path) -> None:
+    arguments = [str(model) if argument == "MODEL" else argument for argument in arguments]
+    done = subprocess.run([*without(package), *arguments], capture_output=True, text=True)
+    assert done.returncode == ERROR
+    assert re.fullmatch(rf"error: [a-z ]+ {package}[^\n]*: pip install 'infernix\[engine\]'\n", done.stderr)
+
+
 # --- check
 
 
@@ -115,6 +144,25 @@ def test_check_takes_every_kind_of_constraint(tmp_path: Path) -> None:
     assert infernix("check", "--choice", "-", "--", "-", stdin=b"-")[0] == DONE
 
 
+def test_check_says_what_a_line_end_too_much_is() -> None:
+    arguments = ["check", "--choice", "yes", "--choice", "yesterday"]
+    for text in (b"yes\n", b"yes\r\n"):
+        code, out, _ = infernix(*arguments, stdin=text)
+        assert code == REJECTED
+        assert "expected 't' or the end; found" in out
+        assert "only the end of the line is too much" in out
+    for text in (b"ye\n", b"yes\nno", b"yes!"):
+        assert "the end of the line" not in infernix(*arguments, stdin=text)[1]
+
+
+def test_check_knows_the_layouts() -> None:
+    text = '{"a": [1, 2]}'
+    for layout, spaced, compact in (("free", DONE, DONE), ("spaced", DONE, REJECTED), ("compact", REJECTED, DONE)):
+        assert infernix("check", "--json-object", "--layout", layout, text)[0] == spaced
+        assert infernix("check", "--json-object", "--layout", layout, text.replace(" ", ""))[0] == compact
+    assert infernix("check", "--json-object", text)[0] == DONE
+
+
 def test_check_reads_the_other_dialect_and_another_root(tmp_path: Path) -> None:
     grammar = tmp_path / "g.gbnf"
     grammar.write_text('root ::= | "a"\nother ::= [xyz].\n')
@@ -131,6 +179,7 @@ def test_check_of_tokens_needs_a_model(tmp_path: Path, model: Path) -> None:
     assert "--model" in err
     with_model = ["check", "--grammar-file", grammar, "--model", model]
     assert infernix(*with_model, "hello!.")[0] == DONE
+    assert "unfinished; it goes on with token 261 b'hello'\n" in infernix(*with_model, "")[1]
     code, out, _ = infernix(*with_model, "helloa.")
     assert code == REJECTED
     assert "token 97 (b'a') is refused" in out
@@ -225,8 +274,8 @@ def test_grammar_prints_an_equal_grammar_and_statistics(tmp_path: Path) -> None:
         code, out, err = infernix("grammar", source)
         assert (code, err) == (DONE, ""), source
         assert parse_gbnf(out) == parse_gbnf(source.read_bytes()), source
-        assert re.search(r"^# \d+ rules", out, re.MULTILINE)
-        assert re.search(r"^# compiled: \d+ automata", out, re.MULTILINE)
+        assert re.search(r"^# (1 rule|\d+ rules), ", out, re.MULTILINE)
+        assert re.search(r"^# compiled: (1 automaton|\d+ automata) ", out, re.MULTILINE)
 
 
 def test_grammar_warns_of_unreachable_rules(tmp_path: Path) -> None:
@@ -252,6 +301,32 @@ def test_schema_verdicts(tmp_path: Path) -> None:
         assert word in out
 
 
+def test_schema_lists_what_has_no_effect(tmp_path: Path) -> None:
+    draft_04 = {"$schema": "http://json-schema.org/draft-04/schema#", "$ref": "#/definitions/a", "maximum": 3}
+    cases = [
+        ({"maxLenght": 3}, "/maxLenght is not a keyword and has no effect (did you mean maxLength?)"),
+        ({"x-order": 3}, "/x-order is not a keyword and has no effect"),
+        ({"anyOf": [{"a/b": 1}]}, "/anyOf/0/a~1b is not a keyword and has no effect"),
+        ({"properties": {"format": {"format": "datetime"}}},
+         "/properties/format/format: no draft has the format 'datetime'; it has no effect (did you mean date-time?)"),
+        (draft_04 | {"definitions": {"a": {}}}, "/maximum stands beside a $ref, which hides it: it has no effect"),
+    ]  # fmt: skip
+    for source, warning in cases:
+        code, out, err = infernix("schema", "-", stdin=json.dumps(source).encode())
+        assert (code, out, err) == (DONE, "supported\n", f"warning: <stdin>: {warning}\n")
+
+
+def test_grammar_and_schema_read_standard_input() -> None:
+    code, out, err = infernix("grammar", "-", stdin=b'root ::= "a"\nlonely ::= "b"')
+    assert (code, out.splitlines()[0]) == (DONE, 'root ::= "a"')
+    assert err.startswith("warning: <stdin>:2:1: ")
+    code, _, err = infernix("grammar", "-", stdin=b"root ::= nothing")
+    assert code == ERROR
+    assert err.startswith("error: <stdin>:1:10: ")
+    code, out, _ = infernix("schema", "-", "--grammar", "--layout", "compact", stdin=b'{"const": [1, 2]}')
+    assert "1, 2" not in out
+
+
 def test_schema_grammar_is_a_grammar(tmp_path: Path) -> None:
     schema, grammar = tmp_path / "s.json", tmp_path / "g.gbnf"
     schema.write_text('{"type": "array", "items": {"const": 7}, "maxItems": 2}')
@@ -269,7 +344,22 @@ def test_generate_writes_exactly_the_text(model: Path) -> None:
     assert code == DONE
     assert re.fullmatch("[a-f]{3}é!", out)
     assert "complete: yes, terminated: yes" in err
-    assert re.search(r"\d+ tokens, [\d.]+ tokens/s; first mask \d+ ms, then \d+ us a token", err)
+    assert re.search(r"\d+ tokens, [\d.]+ tokens/s; first mask [\d.]+ ms, then \d+ us a token \(median", err)
+
+
+def test_generate_writes_json_in_one_line_unless_told_otherwise(model: Path, tmp_path: Path) -> None:
+    schema = tmp_path / "s.json"
+    schema.write_text('{"type": "array", "items": {"enum": [7, 8]}, "minItems": 9, "maxItems": 9}')
+    arguments = ["generate", "--model", model, "--prompt", "hello", "--json-schema-file", schema, "--temperature", "2"]
+    for layout, pattern in (
+        ([], r"\[[78](\.0)?(, [78](\.0)?){8}\]"),
+        (["--layout", "spaced"], r"\[[78](\.0)?(, [78](\.0)?){8}\]"),
+        (["--layout", "compact"], r"\[[78](\.0)?(,[78](\.0)?){8}\]"),
+    ):
+        _, out, _ = infernix(*arguments, *layout)
+        assert re.fullmatch(pattern, out)
+    _, out, _ = infernix(*arguments, "--layout", "free")
+    assert re.search(r"\s\s|\s,|\[\s", out)
 
 
 def test_generate_reads_the_prompt_from_standard_input(model: Path) -> None:
@@ -286,7 +376,7 @@ def test_generate_reports_a_cut_answer(model: Path) -> None:
     code, out, err = infernix(
         "generate", "--model", model, "--regex", "[a-z]{90}", "--prompt", "hello", "--max-new", "3", "--raw"
     )
-    assert code == DONE
+    assert code == UNFINISHED
     assert 3 <= len(out) < 90
     assert "complete: no, terminated: no; stopped by: length" in err
 
@@ -297,11 +387,20 @@ def test_generate_without_a_constraint_claims_nothing(model: Path) -> None:
     assert "complete" not in err
 
 
-@pytest.mark.parametrize(("option", "value"), [("--temperature", "3"), ("--top-k", "21"), ("--min-p", "-1")])
-def test_generate_refuses_parameters_out_of_range(option: str, value: str, model: Path) -> None:
-    code, out, err = infernix("generate", "--model", model, "--prompt", "hello", option, value)
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--temperature", "3"), ("--top-k", "21"), ("--min-p", "-1"), ("--presence-penalty", "nan"), ("--seed", "-1")],
+)
+def test_generate_refuses_parameters_out_of_range(option: str, value: str, tmp_path: Path) -> None:
+    # The model cannot be opened: the parameters are looked at before that.
+    code, out, err = infernix("generate", "--model", tmp_path, "--prompt", "hello", option, value)
     assert (code, out) == (ERROR, "")
-    assert err.startswith("error: ")
+    assert err.startswith(f"error: {option} must lie in [")
+
+
+def test_generate_refuses_an_empty_raw_prompt_before_it_opens_the_model(tmp_path: Path) -> None:
+    code, _, err = infernix("generate", "--model", tmp_path, "--raw", stdin=b"")
+    assert (code, err) == (ERROR, "error: --raw continues the prompt, which is empty\n")
 
 
 def test_generate_refuses_a_bad_grammar_before_it_loads_weights(model: Path, tmp_path: Path) -> None:
@@ -336,6 +435,7 @@ def test_a_closed_output_pipe_ends_quietly(model: Path) -> None:
     err = process.stderr.read().decode()
     process.stderr.close()
     assert process.wait(timeout=120) == 141
+    assert "stopped by: the reader of the output" in err
     assert "Traceback" not in err
     assert "Exception ignored" not in err
 

@@ -29,6 +29,12 @@ def test_sets_of_bytes(values: bytes, expected: str) -> None:
     assert describe_bytes(values) == expected
 
 
+def test_other_things_come_last() -> None:
+    assert describe_bytes(b"ab", ["the end"]) == "'a', 'b' or the end"
+    assert describe_bytes(b"", ["the end"]) == "the end"
+    assert describe_bytes([*b"a", *range(0xC2, 0xF5)], ["the end"]) == "'a', any non-ASCII character or the end"
+
+
 def test_places_count_characters() -> None:
     data = "ab\néx\n".encode()
     assert [position_of(data, offset) for offset in (0, 2, 3, 5, 6, 7)] == [
