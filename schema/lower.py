@@ -113,6 +113,8 @@ class Lowering:
 
     def constant(self, value: Any) -> Expression:
         """The text of a constant: white space as the layout has it, all else as written."""
+        if isinstance(value, str):
+            return Literal(json_text_of(value))
         layout = self.layout
         if isinstance(value, dict):
             parts = [
@@ -163,9 +165,9 @@ class Lowering:
     def _body(self, node: Node) -> Expression:
         """The union of the node's terms that have values."""
         try:
-            return alternatives(
-                body for term in node.terms or () if (body := self._term(term, node.pointer)) is not None
-            )
+            texts = [self._term(term, node.pointer) for term in node.terms or ()]
+            bodies = [body for body in texts if body is not None]
+            return bodies[0] if len(bodies) == 1 else alternatives(bodies)
         except LimitError as error:
             raise UnsupportedSchema(error.message, node.pointer) from None
         except UnsupportedSchema as error:

@@ -172,20 +172,31 @@ class Reduction:
     def node(self, members: Iterable[int], pointer: str) -> Node:
         """The node of a conjunction of members; reduced later, by `run`."""
         members = tuple(members)
-        lone = members[0] if len(members) == 1 else None
-        if lone is not None and (node := self._lone.get(lone)) is not None:
-            return node
+        if len(members) == 1:
+            return self._lone_node(members[0], pointer)
+        return self._node(members, pointer)
+
+    def _lone_node(self, member: int, pointer: str) -> Node:
+        """The node of one member; most are like another one that has a node."""
+        node = self._lone.get(member)
+        if node is None:
+            plain = self._simplify(member)
+            node = self._lone.get(plain)
+            if node is None:
+                node = self._lone[plain] = self._node((plain,), pointer)
+            self._lone[member] = node
+        return node
+
+    def _node(self, members: tuple[int, ...], pointer: str) -> Node:
         plain = dict.fromkeys([self._simplify(member) for member in members])
         plain.pop(ALWAYS, None)
-        if NEVER in plain or (lone is None and any(~member in plain for member in plain)):
+        if NEVER in plain or (len(plain) > 1 and any(~member in plain for member in plain)):
             plain = {NEVER: None}
         key = frozenset(plain)
         node = self.nodes.get(key)
         if node is None:
             node = self.nodes[key] = Node(tuple(plain), self.pointer(next(iter(plain))) if plain else pointer)
             self._work.append(node)
-        if lone is not None:
-            self._lone[lone] = node
         return node
 
     def run(self) -> Node:
