@@ -18,6 +18,7 @@ from __future__ import annotations
 from .jit import int64, kernel, linked
 from .loops import ALONE, RISING
 from .tables import (
+    ARENA_STOP,
     FEATURES,
     FULL,
     LINK_CHILD_BY_BYTE,
@@ -26,6 +27,7 @@ from .tables import (
     N_BRANCHES,
     N_GROUPS,
     SMALL_LIMITS,
+    STOPPED,
     arena,
     branches,
     byte_begin,
@@ -37,13 +39,9 @@ from .tables import (
     nodes_of_byte,
     shapes,
     tallies,
-    trie_begun,
-    trie_children,
-    trie_end,
     trie_ids,
+    trie_nodes,
     trie_parent,
-    trie_tokens,
-    trie_whole,
 )
 from .worklist import Heap
 
@@ -62,11 +60,20 @@ def limit(h: Heap, usual: int) -> int:
 
 
 @kernel
+def stop(h: Heap) -> int:
+    """Note that the mask being built takes too much, and return FULL."""
+    head(h)[STOPPED] = 1
+    return FULL
+
+
+@kernel
 def take(h: Heap, size: int) -> int:
     """Take `size` free words of the arena. Returns the first, or FULL."""
     first = head(h)[N_ARENA]
     if first + size > len(arena(h)):
         return FULL
+    if first + size > head(h)[ARENA_STOP]:
+        return stop(h)
     head(h)[N_ARENA] = first + size
     return first
 
@@ -155,9 +162,9 @@ def units_at(h: Heap, node: int, units: int, mode: int) -> int:
     """The units at a trie node of a range of exits; -1 if there is no exit, since it is inside a character."""
     if mode == ALONE:
         return int64(units)
-    if not trie_whole(h)[node]:
+    if not trie_nodes(h)[node]["whole"]:
         return int64(-1)
-    return int64(units + trie_begun(h)[node]) if mode == RISING else int64(units)
+    return int64(units + trie_nodes(h)[node]["begun"]) if mode == RISING else int64(units)
 
 
 @kernel
@@ -275,11 +282,11 @@ def add_node(h: Heap, branch: int, node: int, units: int) -> None:
     """Put a trie node into a branch that has room for it: as a member if it has children, and its tokens."""
     words = arena(h)
     into = branches(h)[branch]
-    if trie_end(h)[node] > node + 1:
+    if trie_nodes(h)[node]["end"] > node + 1:
         words[into["member_first"] + 2 * into["member_size"]] = node
         words[into["member_first"] + 2 * into["member_size"] + 1] = units
         into["member_size"] += 1
-    for t in range(trie_tokens(h)[node], trie_tokens(h)[node + 1]):
+    for t in range(trie_nodes(h)[node]["first_token"], trie_nodes(h)[node + 1]["first_token"]):
         words[into["token_first"] + 2 * into["token_size"]] = trie_ids(h)[t]
         words[into["token_first"] + 2 * into["token_size"] + 1] = units
         into["token_size"] += 1
@@ -295,12 +302,12 @@ def count_children(h: Heap, number: int) -> None:
         tally[byte, TOKENS] = 0
     for m in range(branch["member_size"]):
         node = arena(h)[branch["member_first"] + 2 * m]
-        for c in range(trie_children(h)[node], trie_children(h)[node + 1]):
+        for c in range(trie_nodes(h)[node]["first_child"], trie_nodes(h)[node + 1]["first_child"]):
             byte = child_bytes(h)[c]
             child = child_nodes(h)[c]
-            if trie_end(h)[child] > child + 1:
+            if trie_nodes(h)[child]["end"] > child + 1:
                 tally[byte, MEMBERS] += 1
-            tally[byte, TOKENS] += trie_tokens(h)[child + 1] - trie_tokens(h)[child]
+            tally[byte, TOKENS] += trie_nodes(h)[child + 1]["first_token"] - trie_nodes(h)[child]["first_token"]
 
 
 @kernel
@@ -310,7 +317,7 @@ def fill_children(h: Heap, number: int) -> None:
     for m in range(branch["member_size"]):
         node = arena(h)[branch["member_first"] + 2 * m]
         units = arena(h)[branch["member_first"] + 2 * m + 1]
-        for c in range(trie_children(h)[node], trie_children(h)[node + 1]):
+        for c in range(trie_nodes(h)[node]["first_child"], trie_nodes(h)[node + 1]["first_child"]):
             add_node(h, tallies(h)[child_bytes(h)[c], MEMBERS], child_nodes(h)[c], units)
 
 
@@ -369,9 +376,9 @@ def count_nodes(h: Heap, number: int, byte: int) -> tuple[int, int]:
         node = nodes_of_byte(h)[n]
         units = range_of(h, number, trie_parent(h)[node])
         if units >= 0:
-            if trie_end(h)[node] > node + 1:
+            if trie_nodes(h)[node]["end"] > node + 1:
                 starts[units, MEMBERS] += 1
-            starts[units, TOKENS] += trie_tokens(h)[node + 1] - trie_tokens(h)[node]
+            starts[units, TOKENS] += trie_nodes(h)[node + 1]["first_token"] - trie_nodes(h)[node]["first_token"]
     members = int64(0)
     tokens = int64(0)
     for u in range(len(starts)):
@@ -395,12 +402,12 @@ def place_nodes(h: Heap, number: int, byte: int, child: int) -> None:
         units = range_of(h, number, trie_parent(h)[node])
         if units < 0:
             continue
-        if trie_end(h)[node] > node + 1:
+        if trie_nodes(h)[node]["end"] > node + 1:
             at = into["member_first"] + 2 * starts[units, MEMBERS]
             words[at] = node
             words[at + 1] = units
             starts[units, MEMBERS] += 1
-        for t in range(trie_tokens(h)[node], trie_tokens(h)[node + 1]):
+        for t in range(trie_nodes(h)[node]["first_token"], trie_nodes(h)[node + 1]["first_token"]):
             at = into["token_first"] + 2 * starts[units, TOKENS]
             words[at] = trie_ids(h)[t]
             words[at + 1] = units

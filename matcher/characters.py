@@ -59,28 +59,26 @@ def read_characters(
     byte: NDArray[np.uint8],
     parent: NDArray[np.int32],
     kind_of: NDArray[np.uint8],
-    kinds: NDArray[np.int64],
-    begun: NDArray[np.int32],
-    whole: NDArray[np.uint8],
+    nodes: NDArray[np.void],
 ) -> None:
-    """Fill the trie's `kinds`, `begun` and `whole` from the bytes and parents of its nodes."""
-    nodes = len(byte)
-    missing = np.zeros(nodes, dtype=np.int32)  # bytes that the character at a node still wants
-    low = np.zeros(nodes, dtype=np.int32)  # what the next of them may be
-    high = np.zeros(nodes, dtype=np.int32)
-    kind = np.zeros(nodes, dtype=np.int32)  # what the byte adds to the kinds of the nodes above; -1: nothing
-    whole[0] = 1
-    for node in range(1, nodes):
+    """Fill the trie's `kinds`, `begun`, `most` and `whole` from the bytes and parents of its nodes."""
+    size = len(byte)
+    missing = np.zeros(size, dtype=np.int32)  # bytes that the character at a node still wants
+    low = np.zeros(size, dtype=np.int32)  # what the next of them may be
+    high = np.zeros(size, dtype=np.int32)
+    kind = np.zeros(size, dtype=np.int32)  # what the byte adds to the kinds of the nodes above; -1: nothing
+    nodes[0]["whole"] = 1
+    for node in range(1, size):
         above = parent[node]
         value = int64(byte[node])
-        begun[node] = begun[above]
+        nodes[node]["begun"] = nodes[above]["begun"]
         if missing[above] > 0 and low[above] <= value <= high[above]:
             missing[node] = missing[above] - 1
             low[node] = 0x80
             high[node] = 0xBF
             kind[node] = -1
         else:
-            begun[node] += 1
+            nodes[node]["begun"] += 1
             known = kind_of[value]
             if missing[above] > 0 or known == NO_UTF8:
                 kind[node] = BROKEN
@@ -88,11 +86,13 @@ def read_characters(
                 kind[node] = known
             if known != NO_UTF8:
                 low[node], high[node], missing[node] = first_tail(int64(value))
-        whole[node] = 1 if missing[node] == 0 else 0
-    for node in range(nodes - 1, 0, -1):
-        kinds[parent[node]] |= kinds[node]
+        nodes[node]["whole"] = 1 if missing[node] == 0 else 0
+    for node in range(size - 1, 0, -1):
+        above = nodes[parent[node]]
+        above["kinds"] |= nodes[node]["kinds"]
         if kind[node] >= 0:
-            kinds[parent[node]] |= np.int64(1) << np.int64(kind[node])
-    for node in range(nodes):
+            above["kinds"] |= int64(1) << int64(kind[node])
+        above["most"] = max(above["most"], nodes[node]["most"] + nodes[node]["begun"] - above["begun"])
+    for node in range(size):
         if missing[node] > 0:
-            kinds[node] |= np.int64(1) << np.int64(BROKEN)
+            nodes[node]["kinds"] |= int64(1) << int64(BROKEN)

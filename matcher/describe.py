@@ -18,6 +18,7 @@ set's parts and of the rules called from them.
 
 from __future__ import annotations
 
+from .branch import stop
 from .calls import called, first_step
 from .earley import complete
 from .jit import int64, kernel, linked
@@ -105,7 +106,7 @@ def describe(h: Heap, number: int) -> int:
         for c in range(calls["call_first"], calls["call_first"] + calls["call_size"]):
             if describe_exits(h, called(h, part, arena(h)[c])) == FULL:
                 return FULL
-    return FULL if head(h)[KEY_SIZE] >= len(key(h)) else 0
+    return stop(h) if head(h)[KEY_SIZE] >= len(key(h)) else 0
 
 
 @kernel
@@ -199,7 +200,7 @@ def add_below(h: Heap, branch: int, number: int, size: int) -> int:
         if todo[i, 0] == branch and todo[i, 1] == number:
             return size
     if size >= len(todo):
-        return FULL
+        return stop(h)
     todo[size, 0] = branch
     todo[size, 1] = number
     return size + 1

@@ -1,8 +1,14 @@
 """Loops: which characters lead from a set back to itself, or to its shift.
 
-The *shift* of a set has one unit more in each of its symbolic counts. Bounds play no part in symbolic
-counts, so a step from the shift of a set leads to the shift of where the step from the set leads: what
-loops once, loops for ever. This needs every item to have a symbolic count, and no origin but holes.
+The *shift* of a set has one unit more in some of its counts. A step from it leads to the shift of where the
+step from the set leads, so what loops once, loops for ever. This holds
+
+* for symbolic counts, in whose steps bounds play no part, if every item has one and no origin but a hole;
+* for other counts as long as bounds play no part: from the minimum on, and before the maximum. One more thing
+  may go wrong: an item without such a count can bring one forth, by completing what waits in its origin. That
+  count is always the same one, so it would have to be that of the shift by chance. Hence the shift's own step is
+  looked at too, where it would have to be the same again, and it cannot be: of two counts above
+  the minimum a set keeps only the lower one (`matcher.sets`).
 """
 
 from __future__ import annotations
@@ -12,58 +18,111 @@ from .earley import step
 from .jit import int64, kernel, linked
 from .tables import (
     DEAD,
+    EXIT,
     FEATURES,
     FULL,
     HAS_EXIT,
+    HAS_SYMBOLIC,
     LINK_ASK,
     OFF_LOOPS,
     SYMBOLIC,
     UNKNOWN,
     byte_kinds,
+    counters,
     head,
     items,
+    loops,
     sets,
+    states,
 )
 from .worklist import Heap
 
 ALONE, LEVEL, RISING = 0, 1, 2
-"""What `stays` returns: some character leads elsewhere; all lead back; all lead to the shift."""
+"""What `stays` returns: some character leads elsewhere; all lead back or to a set as good; all lead to a shift
+with one symbolic unit more."""
+UNBOUNDED = 1 << 30
+"""Characters that may follow without a count reaching its maximum: more than any token has."""
 
 
 @kernel
-def stays(h: Heap, number: int, kinds: int) -> int:
-    """Whether all characters of some kinds (bits) lead from a set back to itself or to its shift. Or FULL."""
-    record = sets(h)[number]
-    if head(h)[FEATURES] & OFF_LOOPS or (kinds & record["asked"] & ~record["loops"]) != 0:
+def stays(h: Heap, number: int, kinds: int, most: int) -> int:
+    """Whether all characters of some kinds (bits), at most so many in a row, lead from a set back to itself or
+    to its shift. Or FULL."""
+    known = loops(h)[number]
+    if head(h)[FEATURES] & OFF_LOOPS or (kinds & known["asked"] & ~known["loops"]) != 0:
         return ALONE
-    unknown = int64(kinds & ~record["asked"])
+    before = sets(h)[number]["shift_of"]
+    if before != 0 and (kinds & ~known["asked"]) != 0:
+        learn(h, number, before)
+    unknown = int64(kinds & ~known["asked"])
     if unknown != 0:
         status = ask(h, number, unknown)
         if status != 1:
             return FULL if status == FULL else ALONE
-    return RISING if is_shiftable(h, number) else LEVEL
+    if (kinds & known["raises"]) == 0:
+        return LEVEL
+    if is_symbolic(h, number):
+        return RISING
+    return LEVEL if most < room(h, number) else ALONE
+
+
+@kernel
+def learn(h: Heap, number: int, before: int) -> None:
+    """What leads from a set to its shift leads from the shift to its own shift."""
+    raises = loops(h)[before]["raises"]
+    known = loops(h)[number]
+    known["asked"] |= raises
+    known["loops"] |= raises
+    known["raises"] |= raises
 
 
 @linked(LINK_ASK)
 def ask(h: Heap, number: int, kinds: int) -> int:
     """Find out about kinds that were not asked for yet, up to the first that does not loop. 1, 0 or FULL."""
-    record = sets(h)[number]
+    known = loops(h)[number]
     for kind in range(BROKEN + 1):
         if (kinds >> kind) & 1:
-            loops = kind_loops(h, number, kind)
-            if loops == FULL:
+            target = kind_loops(h, number, kind)
+            if target == FULL:
                 return FULL
-            record["asked"] |= int64(1) << kind
-            if loops == 0:
+            bit = int64(1) << kind
+            known["asked"] |= bit
+            if target == DEAD:
                 return 0
-            record["loops"] |= int64(1) << kind
+            known["loops"] |= bit
+            if target != number:
+                known["raises"] |= bit
+                if sets(h)[target]["shift_of"] == 0:
+                    sets(h)[target]["shift_of"] = number
     return 1
 
 
 @kernel
 def kind_loops(h: Heap, number: int, kind: int) -> int:
-    """Whether all characters of one kind lead from a set to the same place, itself or its shift: 1, 0 or FULL."""
-    shiftable = is_shiftable(h, number)
+    """Where all characters of one kind lead from a set, if that is the set itself or its shift. DEAD if it is not.
+
+    FULL without room.
+    """
+    target = kind_end(h, number, kind)
+    if target == FULL or target == DEAD:
+        return target
+    if sets(h)[number]["flags"] & HAS_SYMBOLIC:
+        if not is_symbolic(h, number):
+            return target if target == number else int64(DEAD)
+        return target if is_shift(h, number, target) else int64(DEAD)
+    if target == number:
+        return target
+    if not is_shift(h, number, target):
+        return DEAD
+    second = kind_end(h, target, kind)
+    if second == FULL or (second != DEAD and is_shift(h, target, second)):
+        return target if second != FULL else FULL
+    return DEAD
+
+
+@kernel
+def kind_end(h: Heap, number: int, kind: int) -> int:
+    """The one set to which all characters of a kind lead, or DEAD if there is no such set. FULL without room."""
     target = int64(DEAD)
     for byte in range(256):
         if byte_kinds(h)[byte] != kind:
@@ -74,18 +133,16 @@ def kind_loops(h: Heap, number: int, kind: int) -> int:
         low, high, tails = first_tail(byte)
         if target == DEAD:
             target = first_end(h, after, low, tails)
-            if target == FULL:
-                return FULL
-            if target == DEAD or not (is_shift(h, number, target) if shiftable else target == number):
-                return 0
+            if target == FULL or target == DEAD:
+                return target
         status = all_lead(h, after, low, high, tails, target)
         if status != 1:
-            return status
-    return 0 if target == DEAD else 1
+            return FULL if status == FULL else DEAD
+    return target
 
 
 @kernel
-def is_shiftable(h: Heap, number: int) -> bool:
+def is_symbolic(h: Heap, number: int) -> bool:
     """Whether all items of a set have symbolic counts and holes for origins."""
     record = sets(h)[number]
     for i in range(record["first"], record["first"] + record["size"]):
@@ -97,7 +154,10 @@ def is_shiftable(h: Heap, number: int) -> bool:
 
 @kernel
 def is_shift(h: Heap, number: int, other: int) -> bool:
-    """Whether one set is the shift of another."""
+    """Whether one set is the shift of another: the same items, but those of some counters have one unit more.
+
+    Counts that are not symbolic must be past their minimum, and all counts of one counter must agree.
+    """
     record = sets(h)[number]
     shifted = sets(h)[other]
     if record["size"] != shifted["size"]:
@@ -107,9 +167,45 @@ def is_shift(h: Heap, number: int, other: int) -> bool:
         b = items(h)[shifted["first"] + i]
         if a["state"] != b["state"] or a["goal"] != b["goal"] or a["origin"] != b["origin"]:
             return False
-        if a["count"] + 1 != b["count"]:
+        more = b["count"] - a["count"]
+        if a["count"] >= SYMBOLIC:
+            if more != 1:
+                return False
+        elif more != 0:
+            counter = states(h)[a["state"]]["counter"]
+            if more != 1 or counter < 0 or a["count"] < counters(h)[counter]["minimum"]:
+                return False
+        if i > 0 and not agree(h, record["first"], shifted["first"], i):
             return False
     return True
+
+
+@kernel
+def agree(h: Heap, first: int, shifted: int, i: int) -> bool:
+    """Whether item i of a set is raised as an earlier item of the same counter is."""
+    counter = states(h)[items(h)[first + i]["state"]]["counter"]
+    if counter < 0:
+        return True
+    more = items(h)[shifted + i]["count"] - items(h)[first + i]["count"]
+    for j in range(i):
+        if states(h)[items(h)[first + j]["state"]]["counter"] == counter:
+            return bool(items(h)[shifted + j]["count"] - items(h)[first + j]["count"] == more)
+    return True
+
+
+@kernel
+def room(h: Heap, number: int) -> int:
+    """How many units may follow before a count of a set reaches its maximum."""
+    record = sets(h)[number]
+    least = int64(UNBOUNDED)
+    for i in range(record["first"], record["first"] + record["size"]):
+        item = items(h)[i]
+        counter = states(h)[item["state"]]["counter"]
+        if item["state"] != EXIT and counter >= 0:
+            maximum = counters(h)[counter]["maximum"]
+            if maximum >= 0:
+                least = min(least, int64(maximum - item["count"]))
+    return least
 
 
 @kernel

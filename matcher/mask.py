@@ -29,6 +29,7 @@ from .parts import divide
 from .scan import NO_PIVOT
 from .shape import SPARSE_LIMIT, shape_of
 from .tables import (
+    ARENA_STOP,
     FEATURES,
     FULL,
     KEY_SIZE,
@@ -39,6 +40,8 @@ from .tables import (
     N_ROWS,
     NO_ROW,
     OFF_MEMO,
+    STOPPED,
+    WHOLE_MASKS,
     WORDS,
     arena,
     bits,
@@ -55,12 +58,17 @@ from .tables import (
     touched,
     trie_ids,
 )
+from .whole import whole_mask
 from .words import add_words, clear_bit, clear_words, copy_words, set_bit
 from .worklist import Heap, mix
 
 LISTED_LIMIT = 1000
 """At most so many tokens may differ from the base row, or the mask gets a row of its own."""
+MASK_WORDS = 1 << 22
+"""How many words of the arena one mask may take before it is given up (`matcher.whole`)."""
 NO_ANCHOR = -1
+NOTHING = -3
+"""The handle of the mask that allows no token. Not one of the statuses of a kernel."""
 
 
 @kernel
@@ -451,8 +459,22 @@ def rewrite_mask(h: Heap, mask: int, old: int, out: Any) -> None:
 
 @entry
 def fill(h: Heap, number: int, out: Any) -> int:
-    """Write the mask of a set into `out`. Returns the mask, or FULL or NO_ROW without room."""
+    """Write the mask of a set into `out`.
+
+    Returns a handle for next time: twice the number of a mask with listed words, one more than twice the number
+    of the dense row that the mask is, NOTHING if it allows no token. FULL or NO_ROW without room.
+    """
+    most = 0 if head(h)[FEATURES] & WHOLE_MASKS else MASK_WORDS
+    head(h)[ARENA_STOP] = head(h)[N_ARENA] + most
+    head(h)[STOPPED] = 0
     mask = mask_of(h, number)
-    if mask >= 0:
-        write_mask(h, mask, out)
-    return mask
+    head(h)[ARENA_STOP] = len(arena(h))
+    if mask == FULL and head(h)[STOPPED]:
+        mask = whole_mask(h, number)
+    if mask < 0:
+        return mask
+    write_mask(h, mask, out)
+    record = masks(h)[mask]
+    if record["size"] > 0:
+        return 2 * mask
+    return 2 * record["row"] + 1 if record["row"] >= 0 else NOTHING

@@ -27,9 +27,9 @@ from infernix.gbnf.errors import TokenRejected
 from .bitmask import as_row, unpack
 from .compile import CompiledGrammar
 from .earley import NOT_ONE, adopt, advance, advance_bytes, only_byte
-from .mask import fill, rewrite_mask, write_mask
+from .mask import NOTHING, fill, rewrite_mask, write_mask
 from .store import TERMINATED, Heap
-from .tables import DEAD, FIRST_SET, FULL, HAS_EXIT
+from .tables import DEAD, FIRST_SET, FULL, HAS_EXIT, NO_ROW
 
 __all__ = ["MAX_ROLLBACK", "Matcher"]
 
@@ -141,19 +141,16 @@ class Matcher:
         store = self.compiled.store
         with store.lock:
             heap = self.heap
-            mask = FULL if heap.retired else int(fill(heap.address, self.number, out))
-            if mask < 0:
-                mask = store.call(self, fill, out)
-            self._remember_mask(mask)
-
-    def _remember_mask(self, mask: int) -> int | NDArray[np.uint32]:
-        heap = self.heap
-        record = heap.arrays["masks"][mask]
-        found: int | NDArray[np.uint32] = mask
-        if record["size"] == 0:
-            found = heap.masks.views[record["row"]] if record["row"] >= 0 else heap.mask_of[TERMINATED]
-        heap.mask_of[self.number] = found
-        return found
+            handle = FULL if heap.retired else int(fill(heap.address, self.number, out))
+            if handle == FULL or handle == NO_ROW:
+                handle = store.call(self, fill, out)
+                heap = self.heap
+            found: int | NDArray[np.uint32]
+            if handle == NOTHING:
+                found = heap.mask_of[TERMINATED]
+            else:
+                found = heap.masks.views[handle >> 1] if handle & 1 else handle >> 1
+            heap.mask_of[self.number] = found
 
     def is_dead_end(self) -> bool:
         """Whether no token may come next although EOS was not accepted: the vocabulary cannot go on."""

@@ -1,9 +1,8 @@
 """The walk: depth first through the trie from an abstract set.
 
 The set of each depth is on a stack. A subtree is skipped where the set is dead, and where a pivot has the same
-set (`matcher.shape`). It is taken as a whole where all its characters lead from the set back to itself. With
-symbolic counts they lead to its *shift* instead, the set with one unit more: what holds for a set then holds
-for its shifts, since bounds play no part (`matcher.loops`).
+set (`matcher.shape`). It is taken as a whole where all its characters lead from the set back to itself, or to its
+*shift*, the same set with higher counts (`matcher.loops`).
 
 What is found goes into two lists of ranges, since neighbours usually share their fate:
 
@@ -16,7 +15,7 @@ LEVEL, all nodes that are not inside a character; RISING, the same, and each cha
 
 from __future__ import annotations
 
-from .branch import limit
+from .branch import limit, stop
 from .calls import first_step
 from .earley import expand, step
 from .jit import int64, kernel
@@ -41,11 +40,7 @@ from .tables import (
     shapes,
     stack,
     token_begun,
-    trie_begun,
-    trie_children,
-    trie_end,
-    trie_kinds,
-    trie_tokens,
+    trie_nodes,
 )
 from .worklist import Heap
 
@@ -68,7 +63,7 @@ def scan_trie(h: Heap, shape: int, image: int, other: int) -> tuple[int, int, in
     many entries each list has, or three times FULL.
     """
     at = stack(h)
-    first_token = trie_tokens(h)
+    nodes = trie_nodes(h)
     n_found = int64(0)
     n_exits = int64(0)
     n_cleared = 0
@@ -83,8 +78,6 @@ def scan_trie(h: Heap, shape: int, image: int, other: int) -> tuple[int, int, in
             level -= 1
             continue
         byte = child_bytes(h)[child]
-        node = int64(child_nodes(h)[child])
-        end = int64(trie_end(h)[node])
         after = int64(DEAD)
         if before != DEAD:
             after = known_move(h, before, byte)
@@ -98,27 +91,29 @@ def scan_trie(h: Heap, shape: int, image: int, other: int) -> tuple[int, int, in
             return FULL, FULL, FULL
         if after == other:
             continue
+        node = int64(child_nodes(h)[child])
+        end = int64(nodes[node]["end"])
         if after == DEAD or (other != DEAD and sets(h)[other]["flags"] & HAS_EXIT):
             # What the pivot says about this subtree does not hold here.
             if n_cleared >= len(cleared(h)):
-                return FULL, FULL, FULL
-            cleared(h)[n_cleared, 0] = first_token[node]
-            cleared(h)[n_cleared, 1] = first_token[end]
+                return stop(h), FULL, FULL
+            cleared(h)[n_cleared, 0] = nodes[node]["first_token"]
+            cleared(h)[n_cleared, 1] = nodes[end]["first_token"]
             n_cleared += 1
             other = int64(DEAD)
         if after == DEAD:
             continue
         mode = int64(ALONE)
         if other == DEAD and end > node + limit(h, WHOLE_SUBTREE):
-            mode = stays(h, after, trie_kinds(h)[node])
+            mode = stays(h, after, nodes[node]["kinds"], nodes[node]["most"])
             if mode == FULL:
                 return FULL, FULL, FULL
         following = node + 1 if mode == ALONE else end
         record = sets(h)[after]
-        before_it = trie_begun(h)[node] if mode == RISING else 0
-        n_found = add_found(
-            h, n_found, first_token[node], first_token[following], record["need"] - before_it, mode == RISING
-        )
+        before_it = nodes[node]["begun"] if mode == RISING else 0
+        first = nodes[node]["first_token"]
+        last = nodes[following]["first_token"]
+        n_found = add_found(h, n_found, first, last, record["need"] - before_it, mode == RISING)
         if record["flags"] & HAS_EXIT and end > node + 1:
             n_exits = add_exits(h, node, following, after, before_it, mode, n_exits)
         if n_found == FULL or n_exits == FULL:
@@ -137,13 +132,13 @@ def enter(h: Heap, level: int, node: int, number: int, other: int) -> int:
     The next child is a place in the trie's list of children. But if few bytes can follow, they are looked up
     there instead: place p of the set's narrow moves is then noted as -1 - p.
     """
-    if expand(h, number) == FULL:
+    if sets(h)[number]["closure_size"] < 0 and expand(h, number) == FULL:
         return FULL
     at = stack(h)
     at[level, NODE] = node
     at[level, HERE] = number
     at[level, OTHER] = other
-    at[level, NEXT] = trie_children(h)[node]
+    at[level, NEXT] = trie_nodes(h)[node]["first_child"]
     if other == DEAD and sets(h)[number]["row"] == DEAD_ROW:
         at[level, NEXT] = -1
     return 0
@@ -154,8 +149,8 @@ def next_child(h: Heap, level: int) -> int:
     """The place of the next child to visit in the trie's list of children, or NO_CHILD."""
     at = stack(h)[level]
     child = int64(at[NEXT])
-    first = int64(trie_children(h)[at[NODE]])
-    end = int64(trie_children(h)[at[NODE] + 1])
+    first = int64(trie_nodes(h)[at[NODE]]["first_child"])
+    end = int64(trie_nodes(h)[at[NODE] + 1]["first_child"])
     if child >= 0:
         at[NEXT] = child + 1
         return child if child < end else int64(NO_CHILD)
@@ -198,7 +193,7 @@ def add_found(h: Heap, size: int, first: int, end: int, need: int, rising: bool)
         hits[size - 1, 1] = end
         return size
     if size >= len(hits):
-        return FULL
+        return stop(h)
     hits[size, 0] = first
     hits[size, 1] = end
     hits[size, 2] = need
@@ -225,7 +220,7 @@ def add_exits(h: Heap, first: int, end: int, number: int, less: int, mode: int, 
         item = items(h)[i]
         if item["state"] == EXIT:
             if size >= len(out):
-                return FULL
+                return stop(h)
             counted = item["count"] >= SYMBOLIC
             out[size, 0] = first
             out[size, 1] = end

@@ -199,8 +199,7 @@ def describe_set(h: Heap, number: int, size: int, digest: int, flags: int) -> No
     record["mask"] = -1
     record["row"] = UNKNOWN_ROW
     record["narrow"] = 0
-    record["asked"] = 0
-    record["loops"] = 0
+    record["shift_of"] = 0
     head(h)[N_ITEMS] += size
     head(h)[N_SETS] = number + 1
     record["need"] = units_needed(h, number) if flags & HAS_SYMBOLIC else 0

@@ -17,8 +17,6 @@ Kernels release the GIL, so stores of other vocabularies go on while one is lock
 from __future__ import annotations
 
 import itertools
-import math
-import mmap
 import threading
 import weakref
 from collections.abc import Callable
@@ -34,6 +32,7 @@ from . import mask, tables
 from .characters import byte_kinds
 from .earley import adopt
 from .jit import JIT, link, open_arrays
+from .memory import touch, zeros
 from .tables import ARRAYS, FIRST_SET, FULL, HEADER_WORDS, N_TAILS, NO_ROW, USED, array_words
 from .tails import enter_tail
 from .vocabulary import Vocabulary
@@ -52,20 +51,20 @@ WORKLIST = 1 << 17
 SHAPES, BRANCHES, ARENA = 1 << 16, 1 << 21, 1 << 26
 ROW_BYTES = 128 << 20
 """Memory for dense mask rows."""
-ROWS_AT_ONCE = 64
-MAX_SCALE = 64
-"""How much larger than usual the scratch arrays of walks may become."""
+ROWS_AT_ONCE = 128
+ROW_BLOCKS_AT_ONCE = 4
+"""Blocks of rows that a new store has."""
 STATES, EDGES = 1 << 21, 1 << 22
 MAX_TOKEN_SETS = 1 << 13
 """Different token sets in the tables of a store; a grammar may have half as many."""
 
-PAGE = 4096
-MAPPED_BYTES = 1 << 16
-"""Arrays of so many bytes get pages of their own."""
+LARGE_VOCABULARY = 1 << 14
+"""From so many tokens on, arrays are made of large pages: thirty of them are no matter then."""
 TOUCHED_AT_ONCE = {
     **{"sets": 32, "narrow": 16, "items": 32, "waits": 8, "moves": 32, "arena": 64, "masks": 8, "shapes": 8},
     **{"set_index": 8, "completions": 16, "tails": 8, "mask_index": 8, "agenda": 16, "seen": 16, "branches": 8},
     **{"found": 8, "exits": 8, "cleared": 4, "path": 8, "groups": 4, "states": 16, "edges": 16, "rules": 4},
+    **{"loops": 8, "tail_index": 8, "key": 8, "holes": 4},
 }
 """Bytes of each array, for each token of the vocabulary, that a new store touches: the first request would wait
 for the memory otherwise. Over a large vocabulary that is as much as some dozens of JSON Schemas need."""
@@ -74,30 +73,18 @@ TERMINATED = 0
 """The set number of a matcher that has accepted EOS (no real set has it)."""
 
 
-def allocate(name: str, rows: int) -> NDArray[Any]:
-    """A zeroed array for the header; memory is taken only where it is touched.
-
-    Large arrays are mapped: from `np.zeros` they might be memory used before, and be cleared in full.
-    Raises LimitError if the system has no memory.
-    """
-    dtype, columns = ARRAYS[name]
-    shape = (rows, columns) if columns else (rows,)
-    size = np.dtype(dtype).itemsize * math.prod(shape)
-    if size < MAPPED_BYTES:
-        return np.zeros(shape, dtype=dtype)
-    # Private: a forked process must not write into its parent's sets.
-    private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
-    try:
-        pages = mmap.mmap(-1, size, **private)
-    except OSError as error:
-        raise LimitError("there is no memory left for this grammar and text") from error
-    return np.frombuffer(pages, dtype=dtype, count=math.prod(shape)).reshape(shape)
+def allocate(rows: dict[str, int], large_pages: bool) -> dict[str, NDArray[Any]]:
+    """Zeroed arrays for the header, of so many rows each. Raises LimitError if the system has no memory."""
+    arrays = {}
+    for name, count in rows.items():
+        dtype, columns = ARRAYS[name]
+        arrays[name] = zeros((count, columns) if columns else (count,), dtype, large_pages)
+    return arrays
 
 
-def touch(array: NDArray[Any], limit: int) -> None:
-    """Write to the first `limit` bytes of a zeroed array, so that the system gives them real memory now."""
-    data = array.reshape(-1).view(np.uint8)
-    data[: min(limit, len(data)) : PAGE] = 0
+def has_large_pages(vocabulary: Vocabulary) -> bool:
+    """Whether the arrays for a vocabulary are made of large pages."""
+    return vocabulary.size >= LARGE_VOCABULARY
 
 
 def power_of_two(least: int) -> int:
@@ -117,14 +104,9 @@ class StandardRule(NamedTuple):
 class Tables:
     """The grammar tables: arrays with room, and how much of each is used."""
 
-    def __init__(self, states: int, edges: int) -> None:
-        self.arrays = {
-            "states": allocate("states", states),
-            "edges": allocate("edges", edges),
-            "rules": allocate("rules", states),
-            "counters": allocate("counters", states // 4 + 1),
-            "token_sets": allocate("token_sets", MAX_TOKEN_SETS),
-        }
+    def __init__(self, states: int, edges: int, large_pages: bool) -> None:
+        rows = {"states": states, "edges": edges, "rules": states, "counters": states // 4 + 1}
+        self.arrays = allocate(rows | {"token_sets": MAX_TOKEN_SETS}, large_pages)
         self.used = dict.fromkeys(self.arrays, 0)
         self.used["states"] = 1  # the EXIT state
         self.arrays["states"][tables.EXIT]["counter"] = -1
@@ -151,34 +133,21 @@ class Tables:
 class Masks:
     """Everything about masks that outlives a heap, and the dense rows as numpy views."""
 
-    def __init__(self, vocabulary: Vocabulary, scale: int) -> None:
+    def __init__(self, vocabulary: Vocabulary) -> None:
         trie = vocabulary.trie
         nodes, tokens = len(trie.byte), len(trie.token_ids)
+        depth = int(trie.depth.max(initial=0))
         self.words = vocabulary.words
         self.max_rows = max(ROWS_AT_ONCE, ROW_BYTES // (4 * self.words))
         self.max_rows = min(self.max_rows, 1 << 16)
-        self.arrays = {
-            "shapes": allocate("shapes", SHAPES),
-            "groups": allocate("groups", 4 * SHAPES),
-            "branches": allocate("branches", BRANCHES),
-            "arena": allocate("arena", ARENA),
-            "tails": allocate("tails", 2 * SHAPES),
-            "tail_index": allocate("tail_index", 8 * SHAPES),
-            "below": allocate("below", scale * (1 << 12)),
-            "masks": allocate("masks", 4 * SHAPES),
-            "mask_index": allocate("mask_index", 8 * SHAPES),
-            "rows": allocate("rows", self.max_rows + ROWS_AT_ONCE),
-            "found": allocate("found", tokens + 1),
-            "touched": allocate("touched", self.words),
-            "exits": allocate("exits", scale * (nodes + (1 << 12))),
-            "cleared": allocate("cleared", scale * nodes),
-            "path": allocate("path", scale * (nodes + (1 << 10))),
-            "stack": allocate("stack", int(trie.depth.max(initial=0)) + 2),
-            "tallies": allocate("tallies", int(trie.depth.max(initial=0)) + 512),
-            "key": allocate("key", scale * (6 * tokens + (1 << 16))),
-            "holes": allocate("holes", WORKLIST),
-            "bits": allocate("bits", self.words),
-        }
+        self.large_pages = has_large_pages(vocabulary)
+        rows = {"shapes": SHAPES, "groups": 4 * SHAPES, "branches": BRANCHES, "arena": ARENA}
+        rows |= {"tails": 2 * SHAPES, "tail_index": 8 * SHAPES, "masks": 4 * SHAPES, "mask_index": 8 * SHAPES}
+        rows |= {"rows": self.max_rows + ROWS_AT_ONCE, "bits": self.words, "touched": self.words}
+        rows |= {"found": tokens + 1, "exits": nodes + (1 << 12), "cleared": nodes, "path": nodes + (1 << 10)}
+        rows |= {"stack": depth + 2, "tallies": depth + 512, "key": 6 * tokens + (1 << 16)}
+        rows |= {"below": 1 << 12, "holes": WORKLIST}
+        self.arrays = allocate(rows, self.large_pages)
         self.views: list[NDArray[np.uint32]] = []
         """Dense row number -> a read-only view of it."""
 
@@ -186,9 +155,10 @@ class Masks:
         """Add dense rows; False if the memory for rows is used up."""
         if len(self.views) >= self.max_rows:
             return False
-        block = np.zeros((ROWS_AT_ONCE, self.words), dtype=np.uint32)
+        block = zeros((ROWS_AT_ONCE, self.words), np.uint32, self.large_pages)
         for i, row in enumerate(block):
             self.arrays["rows"][len(self.views) + i] = row.ctypes.data
+        touch(block, block.nbytes)
         view = block.view()
         view.flags.writeable = False
         self.views.extend(view)
@@ -212,28 +182,18 @@ class Heap:
     def __init__(self, parts: dict[str, NDArray[Any]], masks: Masks, set_limit: int) -> None:
         self.masks = masks
         self.set_limit = set_limit
-        self.arrays = (
-            parts
-            | masks.arrays
-            | {
-                "items": allocate("items", ITEMS_PER_SET * set_limit),
-                "waits": allocate("waits", WAITS_PER_SET * set_limit),
-                "sets": allocate("sets", set_limit),
-                "moves": allocate("moves", set_limit // SETS_PER_ROW),
-                "narrow": allocate("narrow", set_limit),
-                "set_index": allocate("set_index", power_of_two(2 * set_limit)),
-                "completions": allocate("completions", power_of_two(set_limit)),
-                "agenda": allocate("agenda", WORKLIST),
-                "seen": allocate("seen", 2 * WORKLIST),
-            }
-        )
+        rows = {"items": ITEMS_PER_SET * set_limit, "waits": WAITS_PER_SET * set_limit}
+        rows |= {"sets": set_limit, "loops": set_limit, "narrow": set_limit, "moves": set_limit // SETS_PER_ROW}
+        rows |= {"set_index": power_of_two(2 * set_limit), "completions": power_of_two(set_limit)}
+        rows |= {"agenda": WORKLIST, "seen": 2 * WORKLIST}
+        self.arrays = parts | masks.arrays | allocate(rows, masks.large_pages)
         self.header = np.zeros(HEADER_WORDS, dtype=np.int64)
         self.address = self.header.ctypes.data if JIT else next(_numbers)
         """What kernels know the heap by."""
         for name in ARRAYS:
-            address, rows = array_words(name)
+            address, length = array_words(name)
             self.header[address] = self.arrays[name].ctypes.data
-            self.header[rows] = len(self.arrays[name])
+            self.header[length] = len(self.arrays[name])
         assert mask.fill is not None  # all linked kernels are defined by now
         link(self.header)
         if not JIT:
@@ -247,6 +207,7 @@ class Heap:
         self.arrays["sets"][tables.DEAD]["row"] = tables.DEAD_ROW
         self.arrays["moves"][tables.DEAD_ROW] = tables.DEAD
         self.header[tables.N_MOVES] = tables.FIRST_ROW
+        self.header[tables.ARENA_STOP] = len(self.arrays["arena"])
         self.retired = False
         nothing = np.zeros(masks.words, dtype=np.uint32)
         nothing.flags.writeable = False
@@ -270,36 +231,31 @@ class Store:
         self.replaced = False
         """Whether the vocabulary has a newer store, because the tables of this one are full."""
         self.set_limit = SETS
-        self.scale = 1
-        """How much larger than usual the scratch arrays of walks are."""
         self.words = vocabulary.words
         self.size = vocabulary.size
         self.vocabulary = weakref.ref(vocabulary)
         trie = vocabulary.trie
         self.fixed: dict[str, NDArray[Any]] = {
-            "trie_children": trie.child_begin,
+            "trie_nodes": trie.nodes,
             "child_bytes": trie.child_bytes,
             "child_nodes": trie.child_nodes,
-            "trie_end": trie.subtree_end,
-            "trie_tokens": trie.token_begin,
             "trie_ids": trie.token_ids,
-            "trie_kinds": trie.kinds,
-            "trie_begun": trie.begun,
-            "trie_whole": trie.whole,
-            "token_begun": np.repeat(trie.begun, np.diff(trie.token_begin)),
+            "trie_parent": trie.parent,
+            "token_begun": np.repeat(trie.nodes["begun"][:-1], np.diff(trie.nodes["first_token"])),
             "byte_kinds": byte_kinds(),
             "nodes_of_byte": trie.nodes_of_byte,
             "byte_begin": trie.byte_begin,
-            "trie_parent": trie.parent,
             "token_data": vocabulary.bytes_data if len(vocabulary.bytes_data) else np.zeros(1, np.uint8),
             "token_begin": vocabulary.bytes_offsets,
             "eos_ids": np.asarray(vocabulary.eos_ids, dtype=np.int32),
         }
-        self.tables = Tables(states, edges)
-        self.masks = Masks(vocabulary, self.scale)
+        self.tables = Tables(states, edges, has_large_pages(vocabulary))
+        self.masks = Masks(vocabulary)
         self.heap = self.new_heap(None)
         for name, share in TOUCHED_AT_ONCE.items():
             touch(self.heap.arrays[name], share * self.size)
+        for _ in range(ROW_BLOCKS_AT_ONCE):
+            self.masks.add_rows(self.heap.header)
 
     def new_heap(self, old: Heap | None) -> Heap:
         """A fresh heap; with `old`, its shapes are carried over."""
@@ -340,7 +296,7 @@ class Store:
         """Fresh masks."""
         vocabulary = self.vocabulary()
         assert vocabulary is not None  # whoever asks for a mask holds it
-        return Masks(vocabulary, self.scale)
+        return Masks(vocabulary)
 
     def retire(self, live: int, fresh_masks: bool) -> None:
         """Replace the heap (and the masks) because something is full. `live` sets will be carried over."""
@@ -378,7 +334,6 @@ class Store:
                 header[tables.OVERFLOW] = 0
                 raise LimitError(f"the grammar is too ambiguous here: more than {WORKLIST} Earley items at once")
             if attempt > 0:
-                self.scale = min(4 * self.scale, MAX_SCALE)
                 self.set_limit *= 2
             self.retire(owner.live_sets(), fresh_masks=attempt > 0 or status == NO_ROW)
         raise LimitError("the matcher's memory budget is too small for this grammar and text")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .jit import array_view, header_view
+from .trie import NODE
 
 # ── Reserved names ──────────────────────────────────────────────────────────────────────
 UNKNOWN = 0
@@ -63,7 +64,6 @@ SET = np.dtype(
     [
         ("first", "i4"),
         ("size", "i4"),  # the kernel: items[first : first + size], sorted
-        ("hash", "i8"),
         ("closure_first", "i4"),
         ("closure_size", "i4"),  # its items with byte or token edges; -1: not expanded yet
         ("wait_first", "i4"),
@@ -76,10 +76,14 @@ SET = np.dtype(
         ("mask", "i4"),  # its finished mask, or -1
         ("row", "i4"),  # where its moves are, as far as they are not narrow
         ("narrow", "i4"),  # how many narrow moves it has
-        ("asked", "i8"),  # kinds of characters of which it is known whether they all lead back to the set,
-        ("loops", "i8"),  # and those that do (bits; see `loops.py`)
+        ("shift_of", "i4"),  # the set whose shift it was found to be, or 0 (see `loops.py`)
+        ("hash", "i4"),
     ]
 )
+"""One line of a processor's cache."""
+LOOPS = np.dtype([("asked", "i8"), ("loops", "i8"), ("raises", "i8")])
+"""Kinds of characters, as bits: those of which it is known whether they all lead from a set back to it or to
+its shift, those that do, and those of them that lead to the shift."""
 NARROW = 8
 """**Moves.** Most sets have a way on for a few bytes only. Such a *narrow* set lists them, at most so many:
 its row of `narrow` has the bytes, then the moves. For all other bytes it shares a row of `moves`: that of
@@ -167,6 +171,7 @@ ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
     "items": (ITEM, 0),
     "waits": (WAIT, 0),
     "sets": (SET, 0),
+    "loops": (LOOPS, 0),  # set -> what is known about its loops
     "moves": (np.int32, 256),  # row x byte -> set
     "narrow": (np.int32, 2 * NARROW),  # set -> bytes, and sets after them
     "set_index": (np.int32, 0),  # hash table of sets
@@ -193,20 +198,15 @@ ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
     "holes": (np.int32, 2),  # scratch: the (goal, origin) that each hole of a shape stands for
     "bits": (np.uint32, 0),  # scratch: one mask row, all zero between uses
     "touched": (np.uint8, 0),  # scratch: which of its words are in use, all zero between uses
-    "trie_children": (np.int32, 0),  # child_begin of the trie
+    "trie_nodes": (NODE, 0),
     "child_bytes": (np.uint8, 0),
     "child_nodes": (np.int32, 0),
-    "trie_end": (np.int32, 0),
-    "trie_tokens": (np.int32, 0),  # token_begin of the trie
     "trie_ids": (np.int32, 0),
-    "trie_kinds": (np.int64, 0),
-    "trie_begun": (np.int32, 0),
-    "trie_whole": (np.uint8, 0),
+    "trie_parent": (np.int32, 0),
     "token_begun": (np.int32, 0),  # characters in each token of `trie_ids`
     "byte_kinds": (np.uint8, 0),
     "nodes_of_byte": (np.int32, 0),  # the trie's nodes by byte, and where each byte's begin
     "byte_begin": (np.int32, 0),
-    "trie_parent": (np.int32, 0),
     "token_data": (np.uint8, 0),  # the bytes of all tokens, and where each begins
     "token_begin": (np.int64, 0),
     "eos_ids": (np.int32, 0),
@@ -238,14 +238,17 @@ VOCABULARY_SIZE = MAX_ROWS + 1
 WORDS = VOCABULARY_SIZE + 1  # 32-bit words in a mask row
 FEATURES = WORDS + 1  # optimisations that are switched off: bits of `OFF_*`
 FOR_PIVOT = FEATURES + 1  # 1 while the shape of a pivot is worked out, which has none itself
+ARENA_STOP = FOR_PIVOT + 1  # where the arena ends for the mask that is being built
+STOPPED = ARENA_STOP + 1  # 1 if that mask has had too much (`matcher.whole`)
 # Addresses of linked kernels (`jit.linked`).
-LINK_EXPAND = FOR_PIVOT + 1
+LINK_EXPAND = STOPPED + 1
 LINK_SETTLE, LINK_STEP, LINK_COMPLETE = LINK_EXPAND + 1, LINK_EXPAND + 2, LINK_EXPAND + 3
 LINK_SHAPE_OF, LINK_WALK, LINK_DIVIDE = LINK_EXPAND + 4, LINK_EXPAND + 5, LINK_EXPAND + 6
 LINK_FIND_MASK, LINK_WALK_TAIL, LINK_DESCRIBE = LINK_EXPAND + 7, LINK_EXPAND + 8, LINK_EXPAND + 9
 LINK_INTERN, LINK_EXPAND_BRANCH, LINK_CHILD_BY_BYTE = LINK_EXPAND + 10, LINK_EXPAND + 11, LINK_EXPAND + 12
 LINK_ASK, LINK_DESCRIBE_BELOW, LINK_LIST_CALLS = LINK_EXPAND + 13, LINK_EXPAND + 14, LINK_EXPAND + 15
-HEADER_WORDS = LINK_EXPAND + 16
+LINK_WHOLE = LINK_EXPAND + 16
+HEADER_WORDS = LINK_EXPAND + 17
 OFF_SHAPES, OFF_SYMBOLIC, OFF_CALLS, OFF_PIVOT, OFF_MEMO, OFF_TWINS, OFF_SHARING, OFF_PARTS, OFF_LOOPS = (
     1 << bit for bit in range(9)
 )
@@ -256,8 +259,9 @@ never share the tables of equal rules; never divide a set into parts; walk subtr
 leads back to the same set."""
 
 
-SMALL_LIMITS = 1 << 9
-"""Another bit of FEATURES, for tests: what is done for large sets only is done for small ones."""
+SMALL_LIMITS, WHOLE_MASKS = 1 << 9, 1 << 10
+"""Two more bits of FEATURES, for tests: do for small sets what is meant for large ones; and for all sets what is
+meant for those that are too ambiguous for shapes."""
 
 
 def array_words(name: str) -> tuple[int, int]:
@@ -279,6 +283,7 @@ token_sets = _view("token_sets")
 items = _view("items")
 waits = _view("waits")
 sets = _view("sets")
+loops = _view("loops")
 moves = _view("moves")
 narrow = _view("narrow")
 set_index = _view("set_index")
@@ -305,20 +310,15 @@ tallies = _view("tallies")
 holes = _view("holes")
 bits = _view("bits")
 touched = _view("touched")
-trie_children = _view("trie_children")
+trie_nodes = _view("trie_nodes")
 child_bytes = _view("child_bytes")
 child_nodes = _view("child_nodes")
-trie_end = _view("trie_end")
-trie_tokens = _view("trie_tokens")
 trie_ids = _view("trie_ids")
-trie_kinds = _view("trie_kinds")
-trie_begun = _view("trie_begun")
-trie_whole = _view("trie_whole")
+trie_parent = _view("trie_parent")
 token_begun = _view("token_begun")
 byte_kinds = _view("byte_kinds")
 nodes_of_byte = _view("nodes_of_byte")
 byte_begin = _view("byte_begin")
-trie_parent = _view("trie_parent")
 token_data = _view("token_data")
 token_begin = _view("token_begin")
 eos_ids = _view("eos_ids")

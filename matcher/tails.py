@@ -7,7 +7,7 @@ quote is walked once, whatever surrounds the string, and however often a counter
 
 from __future__ import annotations
 
-from .branch import BY_BYTE, NO_BRANCH, child_by_byte, expand_branch, find_child, new_branch, take
+from .branch import BY_BYTE, NO_BRANCH, child_by_byte, expand_branch, find_child, new_branch, stop, take
 from .calls import first_step, list_calls
 from .earley import expand, step
 from .jit import entry, int64, kernel, linked
@@ -171,8 +171,10 @@ def follow_child(
         after = first_step(h, image, byte, call_first, call_size)
     if after == DEAD:
         return size
-    if after == FULL or size >= len(path(h)):
+    if after == FULL:
         return FULL
+    if size >= len(path(h)):
+        return stop(h)
     path(h)[size, 0] = child
     path(h)[size, 1] = after
     return size + 1
@@ -271,7 +273,7 @@ def gather_exits(h: Heap, size: int) -> int:
             item = items(h)[k]
             if item["state"] == EXIT:
                 if n >= len(out):
-                    return FULL
+                    return stop(h)
                 counted = item["count"] >= SYMBOLIC
                 out[n, EXIT_BRANCH] = path(h)[i, 0]
                 out[n, HOLE] = -1 - item["origin"]

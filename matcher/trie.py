@@ -4,13 +4,13 @@ A mask asks of every token at once: "can these bytes come next?" Tokens share pr
 so the question is asked of the trie's nodes instead, once for each distinct prefix.
 Preorder makes the depth-first walk a forward scan: the first child of node `n`, if it
 has one, is `n + 1`; and a dead node's whole subtree is skipped by jumping to
-`subtree_end[n]`, which is also the next sibling if `n` has one.
+`nodes[n]["end"]`, which is also the next sibling if `n` has one.
 
 Tokens are sorted by their bytes, so preorder visits them in that same order. One array
 of offsets therefore answers two questions:
 
-    token_ids[token_begin[n] : token_begin[n + 1]]                the tokens spelled exactly like n
-    token_ids[token_begin[n] : token_begin[subtree_end[n]]]       all tokens that begin with n
+    token_ids[first_token of n : first_token of n + 1]            the tokens spelled exactly like n
+    token_ids[first_token of n : first_token of n's end]          all tokens that begin with n
 
 Several ids may have equal bytes; all of them are in the first range, so none is lost.
 """
@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 
 from .characters import byte_kinds, read_characters
 from .jit import entry
+from .memory import zeros
 
-__all__ = ["NO_TOKEN", "Trie", "build_trie"]
+__all__ = ["NODE", "NO_TOKEN", "Trie", "build_trie"]
 
 NO_TOKEN = -1
 """The `token` of a node that no token ends at."""
@@ -37,35 +38,39 @@ _DIGIT_BYTES = 7
 _ONE_BYTE = np.uint64(8)
 
 
+NODE = np.dtype(
+    [
+        ("first_child", "i4"),  # where its children begin in `child_bytes` and `child_nodes`
+        ("first_token", "i4"),  # where its tokens begin in `token_ids`
+        ("end", "i4"),  # the index just past its last descendant
+        ("begun", "i4"),  # how many characters begin on the way from the root to it, stray bytes included
+        ("most", "i4"),  # how many more begin on the way to one of its descendants, at most
+        ("whole", "i4"),  # 1 if it is not inside a character of several bytes
+        ("kinds", "i8"),  # the kinds of all characters below it, as bits (`matcher.characters`)
+    ]
+)
+"""What a walk asks of a node, side by side: half a line of a processor's cache."""
+
+
 class Trie(NamedTuple):
     """`N` nodes in preorder over `T` tokens. Node 0 is the root: depth 0, no byte (stored as 0)."""
 
+    nodes: NDArray[np.void]
+    """[N + 1] of NODE; the last one only says where the lists end."""
     byte: NDArray[np.uint8]
     """[N] the byte on the edge into the node."""
     depth: NDArray[np.int32]
     """[N] how many bytes lead from the root to the node."""
-    subtree_end: NDArray[np.int32]
-    """[N] the index just past the node's last descendant."""
     token: NDArray[np.int32]
     """[N] the lowest id spelled exactly like the node, or NO_TOKEN."""
-    token_begin: NDArray[np.int32]
-    """[N + 1] where the node's tokens begin in `token_ids`; the last entry is T."""
     token_ids: NDArray[np.int32]
     """[T] the token ids in order of their bytes, equal ones by id."""
-    parent: NDArray[np.int32]
-    """[N] the node above; the root is its own."""
-    child_begin: NDArray[np.int32]
-    """[N + 1] where the children of each node begin in the next two: side by side, unlike in preorder."""
     child_bytes: NDArray[np.uint8]
-    """[N - 1] the bytes of the children of each node, ascending."""
+    """[N - 1] the bytes of the children of each node, ascending: side by side, unlike in preorder."""
     child_nodes: NDArray[np.int32]
     """[N - 1] those children."""
-    kinds: NDArray[np.int64]
-    """[N] the kinds of all characters below the node, as bits (`matcher.characters`)."""
-    begun: NDArray[np.int32]
-    """[N] how many characters begin on the way from the root to the node, stray bytes included."""
-    whole: NDArray[np.uint8]
-    """[N] 1 if the node is not inside a character of several bytes."""
+    parent: NDArray[np.int32]
+    """[N] the node above; the root is its own."""
     nodes_of_byte: NDArray[np.int32]
     """[N - 1] the nodes below the root by byte, ascending for each byte."""
     byte_begin: NDArray[np.int32]
@@ -95,25 +100,22 @@ def trie_of_lengths(data: NDArray[np.uint8], lengths: NDArray[np.int64], ids: ND
     shared = np.zeros(len(order), dtype=np.int32)
     nodes = 1 + common_prefixes(data, starts, lengths, shared)
     trie = Trie(
-        byte=np.zeros(nodes, dtype=np.uint8),
-        depth=np.zeros(nodes, dtype=np.int32),
-        subtree_end=np.full(nodes, nodes, dtype=np.int32),
-        token=np.full(nodes, NO_TOKEN, dtype=np.int32),
-        token_begin=np.zeros(nodes + 1, dtype=np.int32),
+        nodes=zeros((nodes + 1,), NODE),
+        byte=zeros((nodes,), np.uint8),
+        depth=zeros((nodes,), np.int32),
+        token=zeros((nodes,), np.int32),
         token_ids=ids[order],
-        parent=np.zeros(nodes, dtype=np.int32),
-        child_begin=np.zeros(nodes + 1, dtype=np.int32),
-        child_bytes=np.zeros(nodes - 1, dtype=np.uint8),
-        child_nodes=np.zeros(nodes - 1, dtype=np.int32),
-        kinds=np.zeros(nodes, dtype=np.int64),
-        begun=np.zeros(nodes, dtype=np.int32),
-        whole=np.zeros(nodes, dtype=np.uint8),
-        nodes_of_byte=np.zeros(nodes - 1, dtype=np.int32),
-        byte_begin=np.zeros(257, dtype=np.int32),
+        child_bytes=zeros((nodes - 1,), np.uint8),
+        child_nodes=zeros((nodes - 1,), np.int32),
+        parent=zeros((nodes,), np.int32),
+        nodes_of_byte=zeros((nodes - 1,), np.int32),
+        byte_begin=zeros((257,), np.int32),
     )
+    trie.nodes["end"] = nodes
+    trie.token[:] = NO_TOKEN
     open_nodes = np.zeros(int(lengths.max(initial=0)) + 1, dtype=np.int32)
     lay_out_nodes(trie, data, starts, lengths, shared, open_nodes)
-    read_characters(trie.byte, trie.parent, byte_kinds(), trie.kinds, trie.begun, trie.whole)
+    read_characters(trie.byte, trie.parent, byte_kinds(), trie.nodes)
     list_children(trie)
     trie.nodes_of_byte[:] = 1 + np.argsort(trie.byte[1:], kind="stable")
     np.cumsum(np.bincount(trie.byte[1:], minlength=256), out=trie.byte_begin[1:])
@@ -203,7 +205,7 @@ def lay_out_nodes(
     for i in range(len(shared)):
         kept = shared[i]
         for depth in range(kept + 1, deepest + 1):
-            trie.subtree_end[open_nodes[depth]] = node + 1
+            trie.nodes[open_nodes[depth]]["end"] = node + 1
         deepest = lengths[i]
         for depth in range(kept + 1, deepest + 1):
             node += 1
@@ -211,30 +213,31 @@ def lay_out_nodes(
             trie.byte[node] = data[starts[i] + depth - 1]
             trie.depth[node] = depth
             trie.parent[node] = open_nodes[depth - 1]
-            trie.token_begin[node] = i
+            trie.nodes[node]["first_token"] = i
         # Equal tokens follow one another by id, so the first one at a node is the lowest.
         if trie.token[open_nodes[deepest]] == NO_TOKEN:
             trie.token[open_nodes[deepest]] = trie.token_ids[i]
-    trie.token_begin[len(trie.byte)] = len(shared)
+    trie.nodes[len(trie.byte)]["first_token"] = len(shared)
 
 
 @entry
 def list_children(trie: Trie) -> None:
-    """Fill `child_begin`, `child_bytes` and `child_nodes` from the parents (counting sort)."""
-    begin = trie.child_begin
-    nodes = len(trie.byte)
-    for node in range(1, nodes):
-        begin[trie.parent[node]] += 1
+    """Fill `first_child`, `child_bytes` and `child_nodes` from the parents (counting sort)."""
+    nodes = trie.nodes
+    last = len(trie.byte)
+    for node in range(1, last):
+        nodes[trie.parent[node]]["first_child"] += 1
     total = 0
-    for node in range(nodes):
-        count = begin[node]
-        begin[node] = total
+    for node in range(last):
+        count = nodes[node]["first_child"]
+        nodes[node]["first_child"] = total
         total += count
-    for node in range(1, nodes):
-        at = begin[trie.parent[node]]
+    for node in range(1, last):
+        above = nodes[trie.parent[node]]
+        at = above["first_child"]
         trie.child_bytes[at] = trie.byte[node]
         trie.child_nodes[at] = node
-        begin[trie.parent[node]] = at + 1
-    for node in range(nodes, 0, -1):
-        begin[node] = begin[node - 1]  # each start has become the next one
-    begin[0] = 0
+        above["first_child"] = at + 1
+    for node in range(last, 0, -1):
+        nodes[node]["first_child"] = nodes[node - 1]["first_child"]  # each start has become the next one
+    nodes[0]["first_child"] = 0

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .jit import KERNEL_FOLDER, cache_folder
+from .memory import copied
 from .trie import Trie, trie_of_lengths
 
 __all__ = ["KEPT_FILES", "LEAST_TOKENS", "cached_trie", "trie_file"]
@@ -55,7 +56,7 @@ def read_trie(path: Path, tokens: int) -> Trie | None:
     """The trie in a file; None if there is no such file, or not a trie of so many tokens in it."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            trie = Trie(**{name: arrays[name] for name in Trie._fields})
+            trie = Trie(**{name: copied(arrays[name]) for name in Trie._fields})
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
     if len(trie.token_ids) != tokens:

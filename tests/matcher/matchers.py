@@ -32,6 +32,7 @@ FACTORIES: dict[str, Factory] = {
     "fast": _fast(0),
     **{f"without {name}": _fast(bit) for name, bit in SWITCHES.items()},
     "small limits": _fast(tables.SMALL_LIMITS),
+    "whole masks": _fast(tables.WHOLE_MASKS),
     "plain": _fast(sum(SWITCHES.values())),
 }
 

@@ -37,16 +37,19 @@ def test_what_the_trie_says_of_characters(tokens: list[bytes]) -> None:
     for node, prefix in enumerate(prefixes):
         if not is_start_of_text(prefix):
             continue
-        assert bool(trie.whole[node]) == is_text(prefix)
+        assert bool(trie.nodes["whole"][node]) == is_text(prefix)
         begun = prefix.decode(errors="replace")
-        assert trie.begun[node] == len(begun)
+        assert trie.nodes["begun"][node] == len(begun)
         below = [p[len(prefix) :] for p in prefixes if p.startswith(prefix)]
+        ends = [p.decode(errors="replace") for p in prefixes if p.startswith(prefix) and is_start_of_text(p)]
+        if len(ends) == len(below):
+            assert trie.nodes["most"][node] == max(map(len, ends)) - len(begun)
         broken = not is_text(prefix) or not all(map(is_start_of_text, below))
-        assert bool(int(trie.kinds[node]) >> BROKEN & 1) == broken
+        assert bool(int(trie.nodes["kinds"][node]) >> BROKEN & 1) == broken
         if not broken:
             firsts = {c.encode()[0] for text in below for c in text.decode(errors="ignore")}
             firsts |= {text[len(text.decode(errors="ignore").encode())] for text in below if not is_text(text)}
-            assert int(trie.kinds[node]) == sum({1 << int(kinds[first]) for first in firsts})
+            assert int(trie.nodes["kinds"][node]) == sum({1 << int(kinds[first]) for first in firsts})
 
 
 def test_the_kinds_part_the_first_bytes() -> None:

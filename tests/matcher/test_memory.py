@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 
 import numpy as np
@@ -10,24 +11,44 @@ from tests.vocabularies import byte_level
 
 from infernix import Matcher, compile_gbnf
 from infernix.gbnf.errors import LimitError
-from infernix.matcher import store as store_module
-from infernix.matcher.store import MAPPED_BYTES, allocate
+from infernix.matcher import memory
+from infernix.matcher.memory import MAPPED_BYTES, copied, zeros
 
 
 def test_large_and_small_arrays_are_zero() -> None:
     for rows in (1, MAPPED_BYTES):
-        array = allocate("items", rows)
-        assert len(array) == rows
-        assert not array.tobytes().strip(b"\0")
+        for large_pages in (False, True):
+            array = zeros((rows, 2), np.int64, large_pages)
+            assert array.shape == (rows, 2)
+            assert not array.tobytes().strip(b"\0")
+            array[-1, 1] = 7
+            assert array.sum() == 7
+
+
+def test_a_copy_is_equal_and_its_own() -> None:
+    original = np.arange(MAPPED_BYTES, dtype=np.int32)
+    copy = copied(original)
+    copy[0] = 5
+    assert copy[1:].tolist() == original[1:].tolist()
+    assert (copy.dtype, original[0]) == (np.int32, 0)
+
+
+def test_a_system_without_large_pages_has_small_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Pages(mmap.mmap):
+        def madvise(self, *_: object) -> None:
+            raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr(memory.mmap, "mmap", Pages)
+    assert not zeros((1 << 22,), np.uint8).any()
 
 
 def test_no_memory_is_a_limit_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise OSError(12, "Cannot allocate memory")
 
-    monkeypatch.setattr(store_module.mmap, "mmap", refuse)
+    monkeypatch.setattr(memory.mmap, "mmap", refuse)
     with pytest.raises(LimitError, match="no memory left"):
-        allocate("moves", MAPPED_BYTES)
+        zeros((MAPPED_BYTES,), np.uint8)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 
 import pytest
 from tests.matcher.matchers import allowed
@@ -86,3 +87,29 @@ def test_masks_equal_the_reference(vocabulary: Vocabulary, prefix: bytes) -> Non
     reference = ReferenceMatcher(parse_gbnf(JSON), vocabulary)
     reference.accept_bytes(prefix)
     assert allowed(matcher, vocabulary.size) == reference.allowed_token_ids()
+
+
+def test_grammars_too_ambiguous_for_shapes(vocabulary: Vocabulary) -> None:
+    """Sets that grow with every byte: what is allowed is seen from the language itself."""
+    grammar = 'root ::= ((("_" | "__"){3})? root ("_" | "__"){3} | "") | "a"'
+    # Up to 3 levels to the left of "a", each 3 to 6 underscores, and as many or more to its right.
+    beginning = re.compile(rb"_*|(___+)?a_*")
+    matcher = Matcher(compile_gbnf(grammar, vocabulary))
+    text = b""
+    for token in (b"__", b"____", b"a", b"_"):
+        expected = [
+            i
+            for i, t in enumerate(map(vocabulary.token_bytes, range(vocabulary.size)))
+            if t and beginning.fullmatch(text + t)
+        ]
+        found = [i for i in allowed(matcher, vocabulary.size) if i not in vocabulary.eos_ids]
+        assert found == expected
+        matcher.accept_bytes(token)
+        text += token
+    everything = Matcher(
+        compile_gbnf('root ::= (x ([^a] [^]* | "a" [^t] [^]*) | "") | "a"\nx ::= root x | root', vocabulary)
+    )
+    first = allowed(everything, vocabulary.size)
+    everything.accept_bytes(b"ab")
+    assert len(first) > 200_000
+    assert first == allowed(everything, vocabulary.size)

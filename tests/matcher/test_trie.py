@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.vocabularies import qwen35
 
-from infernix.matcher.trie import NO_TOKEN, Trie, build_trie, byte_order
+from infernix.matcher.trie import NO_TOKEN, NODE, Trie, build_trie, byte_order
 
 # Few letters and lengths around the seven bytes that are compared at once; a zero byte must not
 # be mistaken for the padding of a short token.
@@ -42,13 +42,14 @@ def test_trie_equals_a_dictionary_of_prefixes(tokens: list[bytes], random: objec
     trie = build_trie(tokens, ids)
     nodes = paths(trie)
     assert nodes == sorted({token[:n] for token in tokens for n in range(len(token) + 1)} | {b""})
-    assert trie.token_begin[-1] == len(trie.token_ids) == len(tokens)
+    first = trie.nodes["first_token"]
+    assert first[-1] == len(trie.token_ids) == len(tokens)
     for node, path in enumerate(nodes):
         exact = sorted(i for token, i in zip(tokens, ids, strict=True) if token == path)
         below = sorted(i for token, i in zip(tokens, ids, strict=True) if token.startswith(path))
-        end = trie.subtree_end[node]
-        assert trie.token_ids[trie.token_begin[node] : trie.token_begin[node + 1]].tolist() == exact
-        assert sorted(trie.token_ids[trie.token_begin[node] : trie.token_begin[end]].tolist()) == below
+        end = trie.nodes["end"][node]
+        assert trie.token_ids[first[node] : first[node + 1]].tolist() == exact
+        assert sorted(trie.token_ids[first[node] : first[end]].tolist()) == below
         assert trie.token[node] == (exact[0] if exact else NO_TOKEN)
         assert nodes[node:end] == [other for other in nodes if other.startswith(path)]
 
@@ -71,7 +72,7 @@ def test_the_other_views_of_the_tree(tokens: list[bytes]) -> None:
     for prefix, node in number.items():
         below = [p for p in prefixes if p[: len(prefix)] == prefix and p != prefix]
         children = [p for p in below if len(p) == len(prefix) + 1]
-        places = slice(trie.child_begin[node], trie.child_begin[node + 1])
+        places = slice(trie.nodes["first_child"][node], trie.nodes["first_child"][node + 1])
         assert trie.child_nodes[places].tolist() == [number[p] for p in children]
         assert bytes(trie.child_bytes[places]) == b"".join(p[-1:] for p in children)
     for byte in range(256):
@@ -81,26 +82,24 @@ def test_the_other_views_of_the_tree(tokens: list[bytes]) -> None:
 
 def test_nothing_but_a_root() -> None:
     trie = build_trie([], [])
-    assert (len(trie.byte), trie.subtree_end.tolist(), trie.token_begin.tolist()) == (1, [1], [0, 0])
+    assert len(trie.byte) == 1
+    assert trie.nodes["end"].tolist() == [1, 1]
+    assert trie.nodes["first_token"].tolist() == [0, 0]
 
 
 def test_arrays_have_their_stated_types_and_cannot_be_written() -> None:
     trie = build_trie([b"ab", b"b"], [5, 7])
-    types = {name: str(array.dtype) for name, array in trie._asdict().items()}
+    types = {name: str(array.dtype) for name, array in trie._asdict().items() if name != "nodes"}
+    assert trie.nodes.dtype == NODE
+    assert NODE.itemsize == 32, "two nodes to a line of a cache"
     assert types == {
         "byte": "uint8",
         "depth": "int32",
-        "subtree_end": "int32",
         "token": "int32",
-        "token_begin": "int32",
         "token_ids": "int32",
-        "parent": "int32",
-        "child_begin": "int32",
         "child_bytes": "uint8",
         "child_nodes": "int32",
-        "kinds": "int64",
-        "begun": "int32",
-        "whole": "uint8",
+        "parent": "int32",
         "nodes_of_byte": "int32",
         "byte_begin": "int32",
     }
