@@ -13,8 +13,11 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 
-from . import cliffs, grammars, masks, memory, startup
-from .report import note
+try:
+    from . import cliffs, grammars, masks, memory, startup
+    from .report import note
+except ModuleNotFoundError as error:
+    raise SystemExit(f"error: the benchmarks need {error.name}: pip install '.[bench]'") from None
 
 OUT = Path("build/bench")
 

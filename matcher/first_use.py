@@ -7,6 +7,7 @@ set up its own logging.
 from __future__ import annotations
 
 import logging
+from functools import cache
 
 from . import jit
 
@@ -15,6 +16,7 @@ __all__ = ["LOGGER", "announce_compilation"]
 LOGGER = logging.getLogger("infernix.kernels")
 
 
+@cache  # once in a process
 def announce_compilation() -> None:
     """Warn, if no process has kept compiled kernels of this version yet."""
     if jit.JIT and not jit.KERNEL_FOLDER.exists():

@@ -1,10 +1,13 @@
 """`python -m bench`: which benchmarks run, with which options, and what is left in the folder."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from bench import __main__ as all_benchmarks
+from tests.data import CHECKOUT
 
 
 @pytest.fixture
@@ -56,3 +59,9 @@ def test_every_program_knows_the_options_it_gets(name, capsys):
     assert "--json" in text
     assert "--plots" in text or name not in all_benchmarks.WITH_PLOTS
     assert "--quick" in text or name not in all_benchmarks.QUICK
+
+
+def test_a_missing_package_is_named() -> None:
+    code = "import sys; sys.modules['psutil'] = None; import runpy; runpy.run_module('bench', run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=CHECKOUT)
+    assert (done.returncode, done.stderr) == (1, "error: the benchmarks need psutil: pip install '.[bench]'\n")
