@@ -299,7 +299,8 @@ def markdown_table() -> str:
     """The table as Markdown, in the order above."""
     lines = ["| keyword | drafts | here | notes |", "|---|---|---|---|"]
     for row in KEYWORDS.values():
-        drafts = "all" if (row.since, row.until) == (_D4, _D20) else f"{row.since} to {row.until}"
+        drafts = str(row.since) if row.since == row.until else f"{row.since} to {row.until}"
+        drafts = "all" if (row.since, row.until) == (_D4, _D20) else drafts
         lines.append(f"| `{row.name}` | {drafts} | {row.status.value} | {row.note} |")
     return "\n".join(lines) + "\n"
 
