@@ -87,7 +87,7 @@ def store_of(vocabulary: Vocabulary, features: int) -> Store:
     with _stores_lock:
         stores: dict[int, Store] = vars(vocabulary).setdefault("_stores", {})
         if features not in stores:
-            announce_compilation()
+            announce_compilation(first_set)
             stores[features] = Store(vocabulary, features)
         return stores[features]
 

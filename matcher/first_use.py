@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 from functools import cache
-
-from . import jit
+from pathlib import Path
+from typing import Any
 
 __all__ = ["LOGGER", "announce_compilation"]
 
@@ -17,7 +17,7 @@ LOGGER = logging.getLogger("infernix.kernels")
 
 
 @cache  # once in a process
-def announce_compilation() -> None:
-    """Warn, if no process has kept compiled kernels of this version yet."""
-    if jit.JIT and not jit.KERNEL_FOLDER.exists():
+def announce_compilation(entry: Any) -> None:
+    """Warn, if nothing is kept on disk beside an entry (see `jit`), so that it and all others must be compiled."""
+    if hasattr(entry, "stats") and not any(Path(entry.stats.cache_path).glob("*.nbi")):  # a function without JIT
         LOGGER.warning("infernix: compiling machine code, once, about a minute (`infernix warmup` does it ahead)")

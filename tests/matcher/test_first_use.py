@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-import infernix
-from infernix.matcher import jit
 from infernix.matcher.first_use import announce_compilation
 
 
@@ -20,33 +22,45 @@ def forget() -> Iterator[None]:
     announce_compilation.cache_clear()
 
 
-@pytest.mark.parametrize(("compiles", "kept", "lines"), [(True, False, 1), (True, True, 0), (False, False, 0)])
-def test_only_a_first_compilation_is_announced(
-    compiles: bool,
-    kept: bool,
-    lines: int,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    monkeypatch.setattr(jit, "JIT", compiles)
-    monkeypatch.setattr(jit, "KERNEL_FOLDER", tmp_path if kept else tmp_path / "missing")
-    announce_compilation()
-    announce_compilation()
-    assert len(caplog.messages) == lines
-    assert all("compiling machine code" in message for message in caplog.messages)
+class Entry:
+    """What is looked at of a compiled function."""
+
+    def __init__(self, folder: Path) -> None:
+        self.stats = SimpleNamespace(cache_path=str(folder))
 
 
-def test_the_first_compiled_grammar_announces_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("infernix.matcher.compile.Store", _no_store)
-    monkeypatch.setattr(jit, "JIT", True)
-    monkeypatch.setattr(jit, "KERNEL_FOLDER", tmp_path / "missing")
-    with pytest.raises(KeyboardInterrupt):
-        infernix.compile_choice(["a"], infernix.Vocabulary.byte_level())
+def test_only_a_first_compilation_is_announced(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def without_jit() -> None:
+        pass
+
+    announce_compilation(without_jit)
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "earley.first_set-1.py311.nbi").touch()
+    announce_compilation(Entry(tmp_path / "kept"))
+    assert caplog.messages == []
+    (tmp_path / "empty").mkdir()
+    entry = Entry(tmp_path / "empty")
+    announce_compilation(entry)
+    announce_compilation(entry)
     assert len(caplog.messages) == 1
 
 
-def _no_store(*_: object) -> None:
-    raise KeyboardInterrupt  # what a person does who is not told
+FIRST_GRAMMAR = """
+import infernix
+from infernix.matcher import compile
+
+def enough(*arguments):  # in place of the minute
+    raise SystemExit(0)
+
+compile.Store = enough
+infernix.compile_choice(["a"], infernix.Vocabulary.byte_level())
+"""
+
+
+@pytest.mark.parametrize(("jit", "lines"), [("0", 1), ("1", 0)])
+def test_a_process_with_an_empty_cache_says_so_on_standard_error(jit: str, lines: int, tmp_path: Path) -> None:
+    environment = os.environ | {"INFERNIX_CACHE": str(tmp_path), "NUMBA_DISABLE_JIT": jit}
+    done = subprocess.run([sys.executable, "-c", FIRST_GRAMMAR], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert len(done.stderr.splitlines()) == lines
+    assert ("compiling machine code, once" in done.stderr) == bool(lines)
