@@ -37,6 +37,11 @@ def ask(model: LanguageModel, question: str) -> list[int]:
     return model.chat_tokens([{"role": "user", "content": question}])
 
 
+def test_a_model_is_called_what_it_was_asked_for_as(model: LanguageModel) -> None:
+    assert model.name == "smollm2-135m"
+    assert load_model(str(model_path(KNOWN))).name == "SmolLM2-135M-Instruct.Q4_1"
+
+
 def test_tokens_and_template(model: LanguageModel) -> None:
     tokens = ask(model, "It's 1234 cafés\n\n  ok 😀")
     text = b"".join(

@@ -106,6 +106,12 @@ def test_what_excludes_all_values_is_said(schema: str, reason: str) -> None:
     assert (verdict.status, verdict.reason) == ("unsatisfiable", "no value satisfies the schema" + reason)
 
 
+def test_a_broken_pattern_is_shown_as_it_is() -> None:
+    reason = analyse({"type": "string", "pattern": r"\d+\.(a"}).reason
+    assert reason == r"the pattern '\d+\.(a' is broken at position 5: the group is not closed"
+    assert "'a\\n('" in analyse({"type": "string", "pattern": "a\n("}).reason  # but in one line
+
+
 def test_the_contents_of_constants_are_no_schemas() -> None:
     schema_grammar({"const": {"type": "strin", "$ref": 1}})
     schema_grammar({"enum": [{"minLength": -1}], "default": {"type": 1}, "examples": [{"pattern": "("}]})
