@@ -124,9 +124,12 @@ class GrammarMaker:
         return one_of(self.choose, kinds)()
 
     def uneven_units(self) -> Expression:
-        """Counted units of two lengths: the same text may have been more units or fewer."""
+        """Counted units of two lengths, two units at least: the same text may have been more units or fewer."""
         unit = text(self.choose, self.style.plain, 1)
-        return ir.repeat(ir.alternatives([ir.Literal(unit), ir.Literal(unit * 2)]), *self.bounds())
+        minimum, maximum = self.bounds()
+        more = 2 if minimum < 2 else 0
+        both = ir.alternatives([ir.Literal(unit), ir.Literal(unit * 2)])
+        return ir.repeat(both, minimum + more, None if maximum is None else maximum + more)
 
     def text_with_exceptions(self) -> Expression:
         """Free text that may not begin with two certain characters, as a key that is none of the declared ones."""
