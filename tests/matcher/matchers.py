@@ -59,3 +59,10 @@ def allowed(matcher: Any, size: int) -> list[int]:
 def state(matcher: Any, size: int) -> tuple[list[int], bool, bool]:
     """Everything one can see of a matcher's state: its mask, can_end, is_terminated."""
     return allowed(matcher, size), matcher.can_end(), matcher.is_terminated()
+
+
+def retire(matcher: Matcher, fresh_masks: bool = False) -> None:
+    """Do what a full heap does: the store gets a new one, matchers move when they need it."""
+    store = matcher.compiled.store
+    with store.lock:
+        store.retire(matcher.live_sets(), fresh_masks=fresh_masks)
