@@ -108,6 +108,8 @@ REQUIREMENTS: tuple[Requirement, ...] = (
         _random(("gbnf",)),
         lambda d: d.against == "reference" and d.check in ("mask", "end", "accept", "sight"),
     ),
+    Requirement("a text is taken as GBNF exactly if it is some", _random(("gbnf",)), _of(("source",))),
+    Requirement("an error is at a place in the source", _random(("gbnf", "regex", "schema")), _of(("place",))),
 )
 
 

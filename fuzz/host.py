@@ -192,6 +192,7 @@ class Host:
                 return message
             used, waited = processor_seconds(self.child) - spent, time.monotonic() - began
             if used > limit or waited > self.limits.seconds * WALL_FACTOR:
+                self.seconds += used
                 self._fail("hang", f"no answer after {limit:.0f} s of processor time")
 
     def _fail(self, check: str, detail: str) -> None:

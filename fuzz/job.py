@@ -25,8 +25,10 @@ from .reduce_vocabulary import excerpts
 from .session import Finding, Session
 from .shrink import shrink
 
-__all__ = ["Outcome", "Report", "Settings", "Worker", "serve_job"]
+__all__ = ["ITSELF", "Outcome", "Report", "Settings", "Worker", "serve_job"]
 
+ITSELF = "fuzzer"
+"""Under this name the worker's own processor time is counted: generating, judging, comparing, shrinking."""
 REAL_EVERY = 8
 """One case in so many is over a real vocabulary, where both kinds are asked for."""
 COSTLY = ("hang", "growth", "error", "slow")
@@ -80,6 +82,7 @@ class Outcome:
     problems: int = 0
     seconds: float = 0.0
     engine_seconds: dict[str, float] = field(default_factory=dict)
+    """Processor time by engine, and of the worker itself."""
     taken: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
     features: frozenset[str] = frozenset()
@@ -102,7 +105,7 @@ class Worker:
 
     def run(self, number: int, case: Case | None = None) -> Outcome:
         """Examine the case with this number, or the one given."""
-        began = time.monotonic()
+        began, spent = time.monotonic(), time.process_time()
         case = self.settings.case(number) if case is None else case
         before = {name: getattr(e, "seconds", 0.0) for name, e in self.session.executors.items()}
         self.session.taken, self.session.refusals = Counter(), Counter()
@@ -115,6 +118,7 @@ class Worker:
         outcome.seconds = time.monotonic() - began
         for name, executor in self.session.executors.items():
             outcome.engine_seconds[name] = getattr(executor, "seconds", 0.0) - before[name]
+        outcome.engine_seconds[ITSELF] = time.process_time() - spent
         return outcome
 
     def report(self, finding: Finding, number: int = 0) -> Report:
@@ -130,7 +134,8 @@ class Worker:
         if not finding.case.vocabulary.name:
             self.session.renew(finding.engines)
         if self.session.shows(finding, finding.case) is None:
-            return Report(finding, None, shrunk=False, reproducible=False)
+            # What takes about as long as the limit may be there or not; anything else is state that is left over.
+            return Report(finding, known if costly else None, shrunk=False, reproducible=False)
         smaller = self.shrunk(finding)
         entry = classify(smaller)
         return Report(smaller, entry.name if entry else None, shrunk=True)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .campaign import State
+from .job import ITSELF
 
 __all__ = ["progress", "summary"]
 
@@ -74,6 +75,7 @@ def _table(state: State, left: float) -> Any:
     for name, taken in sorted(state.taken.items()):
         refused = state.refusals[name]
         table.add_row(name, f"{taken} taken, {refused} refused, {state.engine_seconds[name]:.0f} s of processor")
+    table.add_row(ITSELF, f"{state.engine_seconds[ITSELF]:.0f} s of processor")
     for name, count in state.known.most_common(MOST_LINES):
         table.add_row("known", f"{name}  {count}")
     for name, count in list(state.unknown.items())[-MOST_LINES:]:
