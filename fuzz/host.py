@@ -51,12 +51,28 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a process has used so far, and when that was."""
+
+    processor: float
+    clock: float
+    megabytes: int
+
+    @staticmethod
+    def of(pid: int) -> Usage:
+        """Of a process now."""
+        return Usage(processor_seconds(pid), time.monotonic(), resident_megabytes(pid))
+
+
 class EngineFailed(Exception):
-    """The engine's process crashed, hung or grew. `check` is one of "crash", "hang", "growth"."""
+    """The engine's process crashed, hung or grew. `check` is one of "crash", "hang", "growth"; `case` has the walk up
+    to where it failed, if one was being decided."""
 
     def __init__(self, engine: str, check: str, detail: str) -> None:
         super().__init__(engine, check, detail)
         self.engine, self.check, self.detail = engine, check, detail
+        self.case: Case | None = None
 
     def __str__(self) -> str:
         return f"{self.engine}: {self.check}: {self.detail}"
@@ -72,10 +88,7 @@ class Executor(Protocol):
         """What the engine shows on the case. Raises EngineFailed."""
 
     def lead(self, case: Case, seed: str) -> tuple[Case, list[Trace]]:
-        """The same with walks decided on the way. Raises EngineFailed."""
-
-    def announced(self, case: Case, seed: str) -> Case:
-        """The case with the walks of `lead` up to where the engine fails."""
+        """The same with walks decided on the way. Raises EngineFailed with the case so far."""
 
     def renew(self) -> None:
         """Forget everything that earlier cases left behind."""
@@ -99,10 +112,6 @@ class Local:
     def lead(self, case: Case, seed: str) -> tuple[Case, list[Trace]]:
         """See `Executor`."""
         return lead(self.engine, case, seed)
-
-    def announced(self, case: Case, seed: str) -> Case:
-        """See `Executor`."""
-        return self.lead(case, seed)[0]
 
     def renew(self) -> None:
         """See `Executor`. Nothing can be forgotten here."""
@@ -145,22 +154,22 @@ class Host:
 
     def lead(self, case: Case, seed: str) -> tuple[Case, list[Trace]]:
         """See `Executor`."""
-        result: tuple[Case, list[Trace]] = self._ask(("lead", case, seed))
+        walks: list[list[Step]] = [[] for _ in case.problems]
+        try:
+            result: tuple[Case, list[Trace]] = self._ask(("lead", case, seed), walks)
+        except EngineFailed as failure:
+            problems = (replace(p, walk=p.walk or tuple(walk)) for p, walk in zip(case.problems, walks))
+            failure.case = replace(case, problems=tuple(problems))
+            raise
         return result
 
-    def announced(self, case: Case, seed: str) -> Case:
-        """See `Executor`. Each step is told before it is taken."""
-        walks: list[list[Step]] = [[] for _ in case.problems]
-        with suppress(EngineFailed):
-            self._send(("announce", case, seed))
-            while isinstance(told := self._receive(), Told):
-                walks[told.problem].append(told.step)
-        problems = (replace(p, walk=p.walk or tuple(walk)) for p, walk in zip(case.problems, walks))
-        return replace(case, problems=tuple(problems))
-
-    def _ask(self, order: tuple[Any, ...]) -> Any:
+    def _ask(self, order: tuple[Any, ...], walks: Sequence[list[Step]] = ()) -> Any:
+        """What comes of an order. Steps are told before they are taken, and noted in `walks`."""
         self._send(order)
-        answer = self._receive()
+        assert self.child is not None
+        before = Usage.of(self.child)
+        while isinstance(answer := self._receive(before), Told):
+            walks[answer.problem].append(answer.step)
         assert isinstance(answer, Answer)
         self.seconds += answer.seconds
         if isinstance(answer.value, BaseException):
@@ -174,23 +183,25 @@ class Host:
         except OSError:
             raise EngineFailed(self.name, "crash", "its process is gone") from None
 
-    def _receive(self) -> Any:
-        """The next message about the order. The limits are processor time, or a multiple of it on the clock,
-        and memory, which is looked at now and then: a compiler that goes wild must not take the machine along."""
+    def _receive(self, before: Usage) -> Any:
+        """The next message about the order. The limits are for the whole of it: processor time, or a multiple of it on
+        the clock, and memory, which is looked at now and then: a compiler that goes wild must not take the machine
+        along."""
         assert self.child is not None
-        most = resident_megabytes(self.child) + self.limits.megabytes
         limit = SLOW_SECONDS if self.capabilities.slow else self.limits.seconds
-        began, spent = time.monotonic(), processor_seconds(self.child)
         while True:
             message = self._poll(POLL_SECONDS)
-            if resident_megabytes(self.child) > most:
+            if isinstance(message, Told):
+                return message
+            now = Usage.of(self.child)
+            if now.megabytes > before.megabytes + self.limits.megabytes:
                 self._fail("growth", f"more than {self.limits.megabytes} MB in one case")
             if isinstance(message, Died):
                 self.child = None
                 raise EngineFailed(self.name, "crash", str(message))
             if message is not None:
                 return message
-            used, waited = processor_seconds(self.child) - spent, time.monotonic() - began
+            used, waited = now.processor - before.processor, now.clock - before.clock
             if used > limit or waited > self.limits.seconds * WALL_FACTOR:
                 self.seconds += used
                 self._fail("hang", f"no answer after {limit:.0f} s of processor time")

@@ -124,13 +124,11 @@ def work(engine: Engine, pipe: Connection) -> None:
 
 
 def obey(engine: Engine, order: tuple[Any, ...], pipe: Connection) -> Any:
-    """Carry out an order: trace a case, or lead through it, silently or telling each step."""
+    """Carry out an order: trace a case, or lead through it and tell each step before it is taken."""
     try:
         match order:
             case ("trace", case):
                 return trace_case(engine, case)
-            case ("lead", case, seed):
-                return lead(engine, case, seed)
             case (_, case, seed):
                 return lead(engine, case, seed, lambda problem, step: pipe.send(Told(problem, step)))
     except Exception as error:  # the case cannot be built

@@ -72,7 +72,7 @@ class Session:
                 if failure.check == "hang" and executor.capabilities.slow:
                     self.refusals[name] += len(case.problems)
                 else:
-                    failures.append(self._failed(executor.announced(case, seed), failure))
+                    failures.append(self._failed(failure.case or case, failure))
                 continue
             self._count(name, traces[name])
         found = [self._finding(case, d) for d in _first_differences(case, traces)]

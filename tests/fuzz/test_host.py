@@ -12,7 +12,7 @@ from infernix.fuzz.job import Settings, Worker
 SPEC = VocabularySpec(tokens=(b"a", b"b", b""), eos_ids=(2,), size=3)
 ONE = Case(SPEC, (Problem("choice", '["aaa"]', (Step("token", (0,)),)),))
 THREE = Case(SPEC, (Problem("choice", '["aaa"]', (Step("token", (0,)),) * 3),))
-TIGHT = Limits(seconds=1.0, megabytes=60)
+TIGHT = Limits(seconds=1.0, megabytes=90)
 
 
 @pytest.mark.parametrize(
