@@ -14,7 +14,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 try:
-    from . import cliffs, grammars, masks, memory, startup
+    from . import cliffs, grammars, limits, masks, memory, startup
     from .report import note
 except ModuleNotFoundError as error:
     raise SystemExit(f"error: the benchmarks need {error.name}: pip install '.[bench]'") from None
@@ -29,6 +29,7 @@ PROGRAMS: dict[str, Program] = {
     "grammars": grammars.main,
     "cliffs": cliffs.main,
     "memory": memory.main,
+    "limits": limits.main,
 }
 WITH_PLOTS = {"masks", "memory"}
 QUICK = {"masks": ["--quick"]}

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import islice
-from time import monotonic
 from typing import NamedTuple
 
 from infernix.gbnf.errors import LimitError
@@ -39,6 +38,7 @@ from infernix.gbnf.grammar import (
     walk,
     without_fallback,
 )
+from infernix.gbnf.time_limit import check_time
 from infernix.gbnf.utf8 import utf8_sequences
 
 from .analysis import fixed_point, is_nullable, is_productive, skip_nullable, strongly_connected
@@ -61,12 +61,10 @@ class Builder:
         grammar: Grammar,
         token_set: Callable[[TokenSet], int | None],
         linked: Callable[[Rule], tuple[int, bool] | None],
-        deadline: float,
     ) -> None:
         self.linked = linked
         self.grammar = grammar
         self.token_set = token_set
-        self.deadline = deadline
         self.rules: list[RuleAutomaton] = []
         self.todo: list[tuple[int, Expression]] = []
         self.numbers: dict[str, int] = {}
@@ -82,7 +80,7 @@ class Builder:
                 self.build_unit(automaton, body.item)
             else:
                 self.connect(automaton, body, START, END)
-            check_deadline(self.deadline)
+            check_time()
         return self.rules
 
     def rule_number(self, name: str) -> int:
@@ -325,12 +323,6 @@ def is_small(body: Expression) -> bool:
     return sum(1 for _ in islice(walk(body), SMALL_BODY + 1)) <= SMALL_BODY
 
 
-def check_deadline(deadline: float) -> None:
-    """Raise LimitError once the time is past `deadline` (`time.monotonic`)."""
-    if monotonic() > deadline:
-        raise LimitError("compiling the grammar takes longer than the time limit")
-
-
 class Automata(NamedTuple):
     """The finished automata of a grammar. Rule 0 is the root."""
 
@@ -354,14 +346,13 @@ def build_automata(
     grammar: Grammar,
     token_set: Callable[[TokenSet], int | None],
     linked: Callable[[Rule], tuple[int, bool] | None],
-    deadline: float,
 ) -> Automata:
     """The automata of a grammar whose references all resolve.
 
     `token_set` numbers a token set (None: it is empty); `linked` knows the standard rules
     that are in the tables already.
     """
-    builder = Builder(grammar, token_set, linked, deadline)
+    builder = Builder(grammar, token_set, linked)
     rules = builder.build()
     components = strongly_connected(rules)
     order = [rule for component in components for rule in component]
@@ -373,7 +364,7 @@ def build_automata(
             if automaton.bounds is not None and unit_may_be_empty(automaton, nullable):
                 automaton.bounds = (0, automaton.bounds[1])
             skip_nullable(automaton, nullable)
-    check_deadline(deadline)
+    check_time()
     kept = [component for component in ([r for r in c if r in productive] for c in components) if component]
     return Automata(rules, kept, nullable, 0 in productive, builder.numbers)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import threading
 from array import array
-from time import monotonic
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from infernix.gbnf.checks import check_tokens
 from infernix.gbnf.errors import GrammarError, LimitError
 from infernix.gbnf.grammar import Grammar, Rule, RuleRef, TokenSet, walk
+from infernix.gbnf.time_limit import time_limit
 
 from . import tables
 from .assembly import lay_out, list_fallbacks
@@ -41,8 +41,8 @@ Recipe = tuple[RuleAutomaton, "Edges", list[tuple[int, int]]]
 """A rule, its edges, and the calls of rules that get their numbers with it: (callee, place in the edges)."""
 NO_LITERALS = bytearray(1)
 """Stands for the bytes of no literals: a kernel is compiled for arrays that may be written to."""
-COMPILE_SECONDS = 6.0
-"""Compiling a grammar may take so long; with reading its text, that stays below ten seconds."""
+COMPILE_SECONDS = 5.0
+"""Compiling a grammar may take so long, of processor time; with reading its text, that stays below ten seconds."""
 BYTES_PER_EDGE, BYTES_PER_GRAMMAR = 200, 2000
 """What an edge's share of the expressions, and a grammar's own objects, are taken to weigh."""
 
@@ -125,7 +125,8 @@ def compile_grammar(
     while True:
         linker = Linker(store, vocabulary, grammar, allow_control)
         try:
-            automata = build_automata(grammar, linker.token_set, linker.linked, monotonic() + seconds)
+            with time_limit(seconds):
+                automata = build_automata(grammar, linker.token_set, linker.linked)
         except TablesFull:
             store = replace_store(vocabulary, store, 0, 0)
             continue

@@ -19,6 +19,7 @@ from typing import TypeVar
 
 from infernix.gbnf.errors import LimitError
 from infernix.gbnf.grammar import Expression
+from infernix.gbnf.time_limit import check_time
 
 from .dfa import DEAD, MAX_STATES, Alphabet, Dfa, common_alphabet, renumbered, sources, trim
 from .nfa import LazyNfa
@@ -37,6 +38,7 @@ def build(expression: Expression, limit: int = MAX_STATES) -> Dfa:
     moves: list[list[int]] = []
     accepting: list[bool] = []
     for cells in order:  # grows while it is walked
+        check_time()
         reached: dict[int, set[int]] = {}
         final = False
         for cell in cells:
@@ -90,6 +92,7 @@ def _product(first: Dfa, second: Dfa, negated: bool, limit: int) -> Dfa:
     accepting: list[bool] = []
     nowhere = [DEAD] * first.alphabet.size
     for left, right in order:  # grows while it is walked
+        check_time()
         row = []
         for a, b in zip(first.moves[left], nowhere if right == DEAD else second.moves[right], strict=True):
             alive = a != DEAD and (negated or b != DEAD)

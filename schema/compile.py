@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from infernix.gbnf.errors import InvalidSchema, SchemaError, UnsatisfiableSchema, UnsupportedSchema
 from infernix.gbnf.grammar import Grammar
+from infernix.gbnf.time_limit import time_limit
 
 from .document import read_source
 from .keywords import Draft
@@ -25,6 +26,8 @@ from .report import reduced_data
 __all__ = ["LayoutName", "Verdict", "analyse", "json_object_grammar", "schema_grammar"]
 
 LayoutName = Literal["free", "compact", "spaced"]
+READ_SECONDS = 4.5
+"""Turning a schema into a grammar may take so long, of processor time."""
 
 
 def schema_grammar(schema: object, *, layout: LayoutName = "free") -> Grammar:
@@ -35,8 +38,8 @@ def schema_grammar(schema: object, *, layout: LayoutName = "free") -> Grammar:
     "free" (runs of at most 32 between tokens), "compact" (none) or "spaced" (exactly ", " and ": ").
 
     Properties are generated in the order of their declaration. Raises InvalidSchema,
-    UnsupportedSchema or UnsatisfiableSchema with the JSON Pointer of the place at fault;
-    no assertion is ever dropped or weakened.
+    UnsupportedSchema or UnsatisfiableSchema with the JSON Pointer of the place at fault, LimitError
+    past READ_SECONDS; no assertion is ever dropped or weakened.
     """
     return _compiled(schema, _layout(layout))[0]
 
@@ -44,8 +47,9 @@ def schema_grammar(schema: object, *, layout: LayoutName = "free") -> Grammar:
 def _compiled(schema: object, layout: Layout) -> tuple[Grammar, Node, Reduction]:
     """The grammar, the reduced root and the tables of the reduction."""
     try:
-        root, reduction = reduce_schema(read_source(schema))
-        return lower(root, layout, reduction.draft > Draft.DRAFT4), root, reduction
+        with time_limit(READ_SECONDS):
+            root, reduction = reduce_schema(read_source(schema))
+            return lower(root, layout, reduction.draft > Draft.DRAFT4), root, reduction
     except RecursionError:
         raise UnsupportedSchema("the schema nests too deeply") from None
 

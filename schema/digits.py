@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from infernix.gbnf.errors import UnsupportedSchema
 from infernix.gbnf.grammar import NOTHING, Automaton, Expression
+from infernix.gbnf.time_limit import check_time
 
 from .dfa import MAX_STATES
 
@@ -44,6 +45,7 @@ def explore(
     order: list[NamedTuple] = [start]
     edges: list[list[tuple[int, int, int]]] = []
     for state in order:  # grows while it is walked
+        check_time()
         mine: list[tuple[int, int, int]] = []
         for low, high, target in edges_of(state):
             number = numbers.get(target)

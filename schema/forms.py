@@ -21,6 +21,7 @@ from infernix.gbnf.grammar import (
     repeat,
     sequence,
 )
+from infernix.gbnf.time_limit import check_time
 
 from .automata import build
 from .bounded import text_lengths
@@ -66,6 +67,7 @@ def is_deterministic(expression: Expression) -> bool:
     seen = {nfa.start}
     pending = [nfa.start]
     while pending:
+        check_time()
         edges, _ = nfa.edges(pending.pop())
         intervals = sorted((low, high) for ranges, _ in edges for low, high in ranges)
         if any(before[1] >= after[0] for before, after in pairwise(intervals)):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from infernix.gbnf.errors import LimitError
+from infernix.gbnf.time_limit import check_time
 
 from .dfa import DEAD, MAX_STATES, Dfa, trim
 
@@ -53,6 +54,7 @@ def _layers(dfa: Dfa, place: Callable[[int, int], int | None], limit: int) -> li
     layers = [{0}]
     total = 1
     while layers[-1]:
+        check_time()
         following = {target for state in layers[-1] for target in dfa.moves[state] if target != DEAD}
         layers.append({state for state in following if place(state, len(layers)) is None})
         total += len(layers[-1])

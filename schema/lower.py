@@ -26,6 +26,7 @@ from infernix.gbnf.grammar import (
     alternatives,
     sequence,
 )
+from infernix.gbnf.time_limit import check_time
 
 from .alike import Alike
 from .document import json_text_of, spellings
@@ -164,6 +165,7 @@ class Lowering:
 
     def _body(self, node: Node) -> Expression:
         """The union of the node's terms that have values."""
+        check_time()
         try:
             texts = [self._term(term, node.pointer) for term in node.terms or ()]
             bodies = [body for body in texts if body is not None]

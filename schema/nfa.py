@@ -143,7 +143,7 @@ class LazyNfa:
         self.start = self._cell(self._top, 0, END)
 
     def spend(self, steps: int) -> None:
-        """Count work against the limit. Raises `LimitError`."""
+        """Count work against the limits. Raises `LimitError`."""
         self._work += steps
         if self._work > MAX_WORK:
             raise LimitError(f"the automaton of a string takes more than {MAX_WORK} steps to build")

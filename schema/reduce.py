@@ -21,6 +21,7 @@ from itertools import combinations
 from typing import Any
 
 from infernix.gbnf.errors import UnsatisfiableSchema, UnsupportedSchema
+from infernix.gbnf.time_limit import check_time
 
 from .array_terms import array_terms, needed_nodes
 from .conjunction import Conjunction, Place
@@ -203,6 +204,7 @@ class Reduction:
         """Reduce the root and everything it needs; raise if nothing satisfies it."""
         root = self.node([self.member(self.root, "")], "")
         while self._work:
+            check_time()
             self.terms(self._work.pop())
         find_productive(self.nodes.values())
         if not root.productive:

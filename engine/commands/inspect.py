@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
     from infernix.gbnf.grammar import Grammar
 
 __all__ = ["grammar", "schema"]
-
-MAX_SECONDS = 10.0
-"""For building the automata that the statistics count."""
 
 KINDS = {
     "Literal": ("literal", "literals"),
@@ -64,12 +60,15 @@ def statistics(parsed: Grammar) -> list[str]:
     """What a grammar consists of, and how large its automata are."""
     from infernix.gbnf.checks import nullable_rules
     from infernix.gbnf.grammar import walk
+    from infernix.gbnf.time_limit import time_limit
     from infernix.matcher.automaton import build_automata
+    from infernix.matcher.compile import COMPILE_SECONDS
 
     nullable = nullable_rules(parsed)
     counts = Counter(type(node).__name__ for rule in parsed.rules for node in walk(rule.body))
     shown = ", ".join(f"{counted(counts[kind], *names)}" for kind, names in KINDS.items() if counts[kind])
-    automata = build_automata(parsed, lambda _: 0, lambda _: None, monotonic() + MAX_SECONDS)
+    with time_limit(COMPILE_SECONDS):
+        automata = build_automata(parsed, lambda _: 0, lambda _: None)
     alive = [automata.rules[rule] for component in automata.components for rule in component]
     states, edges = automata.size()
     recursive = sum(len(component) for component in automata.components if len(component) > 1)
