@@ -8,7 +8,7 @@ against itself and the standard.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from .case import Case, Step
@@ -117,17 +117,28 @@ class Session:
         """Where a mask differs, ask the engine whether it would accept the very tokens: an engine that
         contradicts itself needs no other to be wrong."""
         difference = finding.difference
-        if difference.check != "mask":
+        if difference.check not in ("mask", "sight"):
             return finding
         problem = finding.case.problems[difference.problem]
         probe = Step("probe", difference.tokens)
-        walk = (*problem.walk[: difference.step + 1], probe)
-        case = finding.case.with_problem(difference.problem, replace(problem, walk=walk))
-        for name in (difference.engine, difference.against):
-            for own in self.check(case, [name]):
-                if own.check == "probe" and own.problem == difference.problem:
-                    return self._finding(case, own)
+        for walk in _ways_to(problem.walk[: difference.step + 1], difference.check):
+            case = finding.case.with_problem(difference.problem, replace(problem, walk=(*walk, probe)))
+            for name in (difference.engine, difference.against):
+                for own in self.check(case, [name]):
+                    if own.check == "probe" and own.problem == difference.problem:
+                        return self._finding(case, own)
         return finding
+
+
+def _ways_to(walk: tuple[Step, ...], check: str) -> Iterator[tuple[Step, ...]]:
+    """Where a mask differs is the end of the walk; what is seen in a copy or along a draft is after some of its
+    tokens."""
+    if check == "mask":
+        yield walk
+        return
+    *before, ahead = walk
+    for count in range(len(ahead.ids) + 1):
+        yield (*before, *(Step("token", (token,)) for token in ahead.ids[:count]))
 
 
 def _all_differences(case: Case, traces: dict[str, list[Trace]]) -> list[Difference]:

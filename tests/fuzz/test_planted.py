@@ -8,9 +8,11 @@ import pytest
 from tests.fuzz.planted import make
 
 from infernix.fuzz.campaign import Campaign, name_of_unknown
+from infernix.fuzz.case import Case, Problem, Step, VocabularySpec
 from infernix.fuzz.files import read_finding
 from infernix.fuzz.host import Local
 from infernix.fuzz.job import Outcome, Settings, Worker
+from infernix.fuzz.session import Session
 
 MOST_CASES = 60
 EXPECTED = [
@@ -73,3 +75,13 @@ def test_engines_without_a_fault_show_nothing() -> None:
     for number in range(12):
         assert worker.run(number).reports == []
     assert worker.session.executors.keys() == {"reference", "infernix"}
+
+
+def test_what_differs_in_a_copy_is_asked_of_the_engine_itself() -> None:
+    spec = VocabularySpec(tokens=(b"a", b"b", b""), eos_ids=(2,), size=3)
+    case = Case(spec, (Problem("gbnf", "root ::= [ab]*", (Step("token", (1,)), Step("fork", (1,)))),))
+    session = Session([Local(make(name)) for name in ("reference", "FlippedBit")])
+    (finding,) = session.examine(case, "1")
+    assert finding.difference.check == "probe"
+    assert finding.engines == ("FlippedBit",)
+    assert finding.difference.tokens == (0,)
