@@ -30,16 +30,16 @@ def alike(count: int, width: int) -> list[str]:
 
 
 SOURCES: dict[str, Callable[[], tuple[str, Any]]] = {
-    "GBNF, 30,000 rules": lambda: (
+    "GBNF, 12,000 rules": lambda: (
         "gbnf",
-        "root ::= r0\n" + "\n".join(f'r{i} ::= [a-z] "x" r{i * 7 % 30_000}?' for i in range(30_000)),
+        "root ::= r0\n" + "\n".join(f'r{i} ::= [a-z] "x" r{i * 7 % 12_000}?' for i in range(12_000)),
     ),
     "GBNF, 19,000 classes": lambda: (
         "gbnf",
         "root ::= " + " ".join(f"[^\\u{300 + i:04x}-\\u{40_000 - i:04x}]" for i in range(19_000)),
     ),
     "GBNF, counters 200 deep": lambda: ("gbnf", "root ::= " + "(" * 200 + "[a-z]" + "{1,50})" * 200),
-    "GBNF, 14,000 counters": lambda: ("gbnf", "root ::= " + " ".join(["([a-z]{3,9} | [0-9]){2,7}"] * 14_000)),
+    "GBNF, 7,000 counters": lambda: ("gbnf", "root ::= " + " ".join(["([a-z]{3,9} | [0-9]){2,7}"] * 7_000)),
     "choice of 15,000": lambda: ("choice", alike(15_000, 64)),
     "regex, 3,000 branches": lambda: (
         "regex",

@@ -21,18 +21,44 @@ from .closing import EPSILON_GROWTH, EPSILON_SLACK, KIND, SOURCE, TARGET, by_col
 from .jit import entry, int64, kernel
 from .rule_automaton import END, START
 from .spelling import spell
-from .tables import FALLBACK
+from .tables import FALLBACK, FULL
 
 __all__ = ["EPSILON_GROWTH", "EPSILON_SLACK", "lay_out", "list_fallbacks"]
 
 
 @entry
-def lay_out(edges: Any, states: int, literals: Any, counter: int, state_table: Any, edge_table: Any, used: Any) -> int:
-    """Lay out one rule behind the `used[0]` states and `used[1]` edges of the tables; moves both on.
+def lay_out(edges: Any, sizes: Any, literals: Any, state_table: Any, edge_table: Any, ends: Any) -> int:
+    """Lay out rules one behind the other. Returns 0, or FULL if there is no room.
 
-    `edges` is `int32[n, 5]` (see `rule_automaton`; calls of rule -1 are dropped), `literals` their bytes.
-    `counter` is the index of a counted rule's counter, or -1. Returns 0, or FULL if there is no room.
+    `edges` is `int32[n, 5]` (see `rule_automaton`; calls of rule -1 are dropped), `literals` their bytes, each those
+    of all rules in order. `sizes` has a row for each rule: how many edges, states and bytes of literals it has, and
+    the index of a counted rule's counter, or -1. `ends[0]` is how many states and edges are in use, and each
+    further row will be how many there are with one more rule.
     """
+    edge = int64(0)
+    literal = int64(0)
+    for rule in range(len(sizes)):
+        ends[rule + 1, 0] = ends[rule, 0]
+        ends[rule + 1, 1] = ends[rule, 1]
+        last_edge = edge + sizes[rule, 0]
+        last_literal = literal + sizes[rule, 2]
+        own_edges = edges[edge:last_edge]
+        own_literals = literals[literal:last_literal]
+        counter = sizes[rule, 3]
+        states = sizes[rule, 1]
+        used = ends[rule + 1]
+        if lay_out_rule(own_edges, states, own_literals, counter, state_table, edge_table, used) == FULL:
+            return FULL
+        edge = last_edge
+        literal = last_literal
+    return 0
+
+
+@kernel
+def lay_out_rule(
+    edges: Any, states: int, literals: Any, counter: int, state_table: Any, edge_table: Any, used: Any
+) -> int:
+    """Lay out one rule behind the `used[0]` states and `used[1]` edges of the tables; moves both on. 0 or FULL."""
     edges = prune(edges, states)
     # The last one is where a byte is taken that leads nowhere.
     states += 1

@@ -39,8 +39,8 @@ Edges: TypeAlias = "array[int]"
 than by numpy, and most rules need no more than its bytes."""
 Recipe = tuple[RuleAutomaton, "Edges", list[tuple[int, int]]]
 """A rule, its edges, and the calls of rules that get their numbers with it: (callee, place in the edges)."""
-NO_LITERALS = bytearray(1)
-"""Stands for the bytes of no literals: a kernel is compiled for arrays that may be written to."""
+NO_LITERALS, NO_EDGES = bytearray(1), array("i", [0] * COLUMNS)
+"""Where there are none: a kernel is compiled for arrays that may be written to, and these may not be empty."""
 COMPILE_SECONDS = 5.0
 """Compiling a grammar may take so long, of processor time; with reading its text, that stays below ten seconds."""
 BYTES_PER_EDGE, BYTES_PER_GRAMMAR = 200, 2000
@@ -180,10 +180,8 @@ class Linker:
         """Rule of this grammar -> rule number in the tables."""
         self.lock = store.lock
         self.token_sets: set[TokenSet] = set()
-        self.used = np.zeros(2, dtype=np.int64)
-        """States and edges in use, those of new rules included."""
-        self.starts: list[int] = []
-        self.counters: list[tuple[int, int, int]] = []
+        self.new: list[tuple[RuleAutomaton, Edges]] = []
+        """The rules that are not in the tables yet, in order of their numbers."""
         self.keys: dict[Any, list[int]] = {}
 
     def token_set(self, terminal: TokenSet) -> int | None:
@@ -238,9 +236,7 @@ class Linker:
 
         The caller holds the store's lock. Rows are written behind those in use, which then move on.
         """
-        used = self.tables.used
-        first_rule = used["rules"]
-        self.used[:] = used["states"], used["edges"]
+        first_rule = self.tables.used["rules"]
         for component in automata.components:
             linked = automata.rules[component[0]].linked
             if linked is not None:
@@ -250,18 +246,18 @@ class Linker:
             key = tuple([(a.bounds, a.states, bytes(a.literals), edges.tobytes()) for a, edges, _ in recipes])
             numbers = self.tables.rule_numbers.get(key) or self.keys.get(key)
             if numbers is None or not self.sharing:
-                numbers = [first_rule + len(self.starts) + i for i in range(len(component))]
+                numbers = [first_rule + len(self.new) + i for i in range(len(component))]
                 self.numbers.update(zip(component, numbers))
                 self.keys[key] = numbers
                 for automaton, edges, inner in recipes:
                     for callee, place in inner:
                         edges[place] = self.numbers[callee]
-                    if not self.lay_out(automaton, edges):
-                        return False
+                    self.new.append((automaton, edges))
             else:
                 self.numbers.update(zip(component, numbers))
-        if not self.finish():
+        if self.new and not self.lay_out():
             return False
+        self.tables.rule_numbers.update(self.keys)
         self.remember_standard(automata)
         return True
 
@@ -279,30 +275,52 @@ class Linker:
             flat[place] = number
         return automaton, array("i", flat), inner
 
-    def lay_out(self, automaton: RuleAutomaton, edges: Edges) -> bool:
-        """Write the states and edges of one rule. False if there is no room."""
-        states, edge_table = self.tables.arrays["states"], self.tables.arrays["edges"]
-        base, first_edge = self.used.tolist()
-        counter = -1
-        if automaton.bounds is not None:
-            counter = self.tables.used["counters"] + len(self.counters)
-            minimum, maximum = automaton.bounds
-            self.counters.append((minimum, -1 if maximum is None else maximum, base + START))
-        literals = np.frombuffer(automaton.literals or NO_LITERALS, dtype=np.uint8)
-        rows = np.frombuffer(edges, dtype=np.int32).reshape(-1, COLUMNS)
-        if lay_out(rows, automaton.states, literals, counter, states, edge_table, self.used) == FULL:
+    def lay_out(self) -> bool:
+        """Write the states and edges of the new rules, and make them part of the tables. False if there is no room."""
+        used = self.tables.used
+        sizes, flat, literals = array("q"), array("i"), bytearray()
+        bounds: list[tuple[int, int, int]] = []
+        for rule, (automaton, edges) in enumerate(self.new):
+            counter = -1
+            if automaton.bounds is not None:
+                counter = used["counters"] + len(bounds)
+                minimum, maximum = automaton.bounds
+                bounds.append((minimum, -1 if maximum is None else maximum, rule))
+            sizes.extend((len(edges) // COLUMNS, automaton.states, len(automaton.literals), counter))
+            flat += edges
+            literals += automaton.literals
+        ends = np.zeros((len(self.new) + 1, 2), dtype=np.int64)
+        ends[0] = used["states"], used["edges"]
+        arrays = self.tables.arrays
+        literals += NO_LITERALS
+        status = lay_out(
+            np.frombuffer(flat or NO_EDGES, dtype=np.int32).reshape(-1, COLUMNS),
+            np.frombuffer(sizes, dtype=np.int64).reshape(-1, 4),
+            np.frombuffer(literals, dtype=np.uint8),
+            arrays["states"],
+            arrays["edges"],
+            ends,
+        )
+        if status == FULL or not self.tables.has_room(rules=len(self.new), counters=len(bounds)):
             return False
-        self.starts.append(base + START)
+        used["states"], used["edges"] = ends[-1].tolist()
+        starts = (ends[:-1, 0] + START).astype(np.int32)
+        self.tables.append("rules", starts)
+        if bounds:
+            counters = np.array(bounds, dtype=np.int32)
+            counters[:, 2] = starts[counters[:, 2]]
+            self.tables.append("counters", counters.view(tables.COUNTER).reshape(-1))
         if self.sharing_twins:
-            self.find_twins(automaton, edges, base, first_edge)
+            for (automaton, edges), before, after in zip(self.new, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+                self.find_twins(automaton, edges, before, after)
         return True
 
-    def find_twins(self, automaton: RuleAutomaton, edges: Edges, base: int, first_edge: int) -> None:
+    def find_twins(self, automaton: RuleAutomaton, edges: Edges, before: list[int], after: list[int]) -> None:
         """Let states stand for equal ones in shapes: counted bodies that differ in bounds, and fallbacks.
 
         Equal automata are laid out alike, so the states correspond one to one.
         """
-        end, last_edge = self.used.tolist()
+        (base, first_edge), (end, last_edge) = before, after
         if automaton.bounds is not None and all(callee in self.numbers for callee in automaton.callees()):
             content = (automaton.states, bytes(automaton.literals), edges.tobytes())
             self.set_twins(content, np.arange(base, end, dtype=np.int32))
@@ -321,16 +339,3 @@ class Linker:
         """An estimate of the memory that the grammar's expressions and new table rows take."""
         states, edges = automata.size()
         return BYTES_PER_EDGE * edges + 16 * (states + edges) + BYTES_PER_GRAMMAR
-
-    def finish(self) -> bool:
-        """Make the new rows part of the tables and remember the rules. False if there is no room."""
-        store_tables = self.tables
-        if not store_tables.has_room(rules=len(self.starts), counters=len(self.counters)):
-            return False
-        store_tables.used["states"], store_tables.used["edges"] = self.used.tolist()
-        if self.counters:
-            flat = np.array(self.counters, dtype=np.int32)
-            store_tables.append("counters", flat.view(tables.COUNTER).reshape(-1))
-        store_tables.append("rules", np.array(self.starts, dtype=np.int32))
-        store_tables.rule_numbers.update(self.keys)
-        return True

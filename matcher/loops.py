@@ -23,6 +23,7 @@ from .tables import (
     FULL,
     HAS_EXIT,
     HAS_SYMBOLIC,
+    LINK_ALL_LEAD,
     LINK_ASK,
     OFF_LOOPS,
     SYMBOLIC,
@@ -135,7 +136,7 @@ def kind_end(h: Heap, number: int, kind: int) -> int:
             target = first_end(h, after, low, tails)
             if target == FULL or target == DEAD:
                 return target
-        status = all_lead(h, after, low, high, tails, target)
+        status = all_lead(h, after, span(low, high), tails, target)
         if status != 1:
             return FULL if status == FULL else DEAD
     return target
@@ -218,61 +219,34 @@ def first_end(h: Heap, after: int, low: int, tails: int) -> int:
     return after
 
 
-@kernel
-def all_lead(h: Heap, after: int, low: int, high: int, tails: int, target: int) -> int:
+@linked(LINK_ALL_LEAD)
+def all_lead(h: Heap, after: int, bytes_: int, tails: int, target: int) -> int:
     """Whether all ways to go on with so many continuation bytes lead to `target`: 1, 0 or FULL.
 
-    The sets on the way must be alive as long as the target, and have no exits.
+    The first of them is one of `bytes_` (see `span`). The sets on the way must be alive as long as the target,
+    and have no exits.
     """
     if tails == 0:
         return int64(after == target)
     if not is_inner(h, after, target):
         return 0
     previous = int64(UNKNOWN)
-    for byte in range(low, high + 1):
+    for byte in range(bytes_ >> 8, (bytes_ & 0xFF) + 1):
         following = step(h, after, byte)
         if following != previous:
             if following == FULL:
                 return FULL
             previous = following
-            status = two_lead(h, following, tails - 1, target)
+            status = all_lead(h, following, span(0x80, 0xBF), tails - 1, target)
             if status != 1:
                 return status
     return 1
 
 
 @kernel
-def two_lead(h: Heap, after: int, tails: int, target: int) -> int:
-    """The same for at most two continuation bytes."""
-    if tails == 0:
-        return int64(after == target)
-    if not is_inner(h, after, target):
-        return 0
-    previous = int64(UNKNOWN)
-    for byte in range(0x80, 0xC0):
-        following = step(h, after, byte)
-        if following != previous:
-            if following == FULL:
-                return FULL
-            previous = following
-            status = one_leads(h, following, tails - 1, target)
-            if status != 1:
-                return status
-    return 1
-
-
-@kernel
-def one_leads(h: Heap, after: int, tails: int, target: int) -> int:
-    """The same for at most one continuation byte."""
-    if tails == 0:
-        return int64(after == target)
-    if not is_inner(h, after, target):
-        return 0
-    for byte in range(0x80, 0xC0):
-        following = step(h, after, byte)
-        if following != target:
-            return FULL if following == FULL else 0
-    return 1
+def span(low: int, high: int) -> int:
+    """The bytes from `low` to `high` as one number: a linked kernel has at most five arguments."""
+    return low << 8 | high
 
 
 @kernel

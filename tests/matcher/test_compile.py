@@ -47,7 +47,6 @@ from infernix.matcher.reference import ReferenceMatcher
 from infernix.matcher.vocabulary import Vocabulary
 
 EOS = 256
-FOREVER = float("inf")
 
 
 def gbnf(text: str, vocabulary: Vocabulary, **options: Any) -> CompiledGrammar:
@@ -289,7 +288,7 @@ def test_unproductive_parts_are_dropped() -> None:
 
 def test_components_come_callees_first() -> None:
     grammar = parse_gbnf('root ::= x y\nx ::= "a" y | z\ny ::= x | "b"\nz ::= "c" z?')
-    automata = build_automata(grammar, lambda terminal: 0, lambda rule: None, FOREVER)
+    automata = build_automata(grammar, lambda terminal: 0, lambda rule: None)
     place = {rule: i for i, component in enumerate(automata.components) for rule in component}
     names = automata.names
     assert place[names["x"]] == place[names["y"]]
