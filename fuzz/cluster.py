@@ -116,7 +116,5 @@ class Cluster:
         return outcome
 
     def close(self) -> None:
-        """End the workers, and the engines with them; leave the cluster."""
-        for member in getattr(self, "members", ()):
-            self.ray.kill(member)
+        """Leave the cluster, which ends the workers, and the engines with them."""
         self.ray.shutdown()
