@@ -22,10 +22,8 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,12 +34,12 @@ from numba import carray, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np import arrayobj
-from platformdirs import user_cache_path
+
+from .kernel_cache import cache_folder, kept_in
 
 __all__ = [
     "JIT",
     "array_view",
-    "cache_folder",
     "entry",
     "int64",
     "kernel",
@@ -58,12 +56,6 @@ JIT = not numba.config.DISABLE_JIT
 """False when kernels run as plain Python (`NUMBA_DISABLE_JIT=1`)."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def cache_folder() -> Path:
-    """The user's cache folder of Infernix; `INFERNIX_CACHE` overrides it."""
-    override = os.environ.get("INFERNIX_CACHE")
-    return Path(override) if override else user_cache_path("infernix")
 
 
 def _sources_digest() -> str:
@@ -85,20 +77,9 @@ def kernel(function: Function) -> Function:
     return compiled
 
 
-@contextmanager
-def _kernel_folder() -> Iterator[None]:
-    """Inside, numba caches machine code in our folder."""
-    previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(KERNEL_FOLDER)
-    try:
-        yield
-    finally:
-        numba.config.CACHE_DIR = previous
-
-
 def entry(function: Function) -> Function:
     """A kernel that Python calls. It releases the GIL; its machine code is cached between processes."""
-    with _kernel_folder():
+    with kept_in(KERNEL_FOLDER):
         compiled: Function = numba.njit(cache=True, nogil=True, no_cfunc_wrapper=True, error_model="numpy")(function)
     return compiled
 
@@ -224,7 +205,7 @@ def link(header: np.ndarray) -> None:
     """Write the addresses of all linked kernels into a header; compiles them the first time."""
     for word, function, arity in _links:
         if word not in _compiled_links:
-            with _kernel_folder():
+            with kept_in(KERNEL_FOLDER):
                 signature = types.int64(*[types.int64] * arity)
                 _compiled_links[word] = numba.cfunc(signature, cache=True, error_model="numpy")(function)
         header[word] = _compiled_links[word].address

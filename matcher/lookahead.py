@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bitmask import as_rows
-from .matcher import Matcher
+from .matcher import Matcher, as_token_id
 
 __all__ = ["MAX_DRAFTS", "Position", "dead_end_bits", "lookahead_masks"]
 
@@ -92,7 +92,7 @@ def _look_ahead(
             reached += 1
             if reached > len(drafts):
                 break
-            draft = drafts[reached - 1]
+            draft = as_token_id(drafts[reached - 1])
             if not 0 <= draft < size or not int(row[draft >> 5]) >> (draft & 31) & 1:
                 break
             matcher.accept_token(draft)

@@ -17,7 +17,7 @@ kernel, under the store's lock.
 from __future__ import annotations
 
 from operator import index
-from typing import Any, NoReturn
+from typing import Any, NoReturn, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +31,14 @@ from .mask import NOTHING, fill, rewrite_mask, write_mask
 from .store import TERMINATED, Heap
 from .tables import DEAD, FIRST_SET, FULL, HAS_EXIT, NO_ROW
 
-__all__ = ["MAX_ROLLBACK", "Matcher"]
+__all__ = ["MAX_ROLLBACK", "Matcher", "as_token_id"]
 
 NO_WORDS = np.zeros(0, dtype=np.uint32)
 """Stands for a row that a matcher does not have yet."""
 MAX_ROLLBACK = 1 << 14
 """Positions that a matcher remembers at least; older ones may be forgotten."""
+MAX_STEPS = 1 << 18
+"""Steps from a set over a token that a heap remembers; then it begins anew. Some 30 MiB."""
 
 
 class Matcher:
@@ -154,6 +156,7 @@ class Matcher:
 
     def is_dead_end(self) -> bool:
         """Whether no token may come next although EOS was not accepted: the vocabulary cannot go on."""
+        # Masks that allow nothing are all the one row that stands for them (`_learn_mask`).
         return self.number != TERMINATED and self._mask() is self.heap.mask_of[TERMINATED]
 
     def allowed_token_ids(self) -> list[int]:
@@ -168,10 +171,9 @@ class Matcher:
         Raises TokenRejected, and leaves the matcher as it was, for a token that is not in the
         mask, or any token after EOS; TypeError for what is not an integer.
         """
-        try:
-            after = self.heap.after.get(self.number * self._size + token)
-        except TypeError:
-            raise _no_token(token) from None
+        if type(token) is not int:
+            token = as_token_id(token)
+        after = self.heap.after.get(self.number * self._size + token)
         if after is None or not 0 <= token < self._size:
             after = self._learn_token(token)
         self.number = after
@@ -181,10 +183,6 @@ class Matcher:
 
     def _learn_token(self, token: int) -> int:
         """The set after a token seen for the first time at the current set."""
-        try:
-            token = index(token)
-        except TypeError:
-            raise _no_token(token) from None
         if not 0 <= token < self._size:
             raise TokenRejected(f"token {token} is outside the vocabulary of {self._size} ids", token)
         if self.number == TERMINATED:
@@ -203,14 +201,19 @@ class Matcher:
             if after == DEAD:
                 spelling = self.compiled.vocabulary.token_bytes(token)
                 raise TokenRejected(f"token {token} ({spelling!r}) is not allowed here", token)
+            if len(heap.after) >= MAX_STEPS:
+                heap.after.clear()
             heap.after[self.number * self._size + token] = after
         return after
 
     def accept_bytes(self, data: bytes) -> None:
         """Advance over bytes that belong to no token, such as a given prefix. One step for rollback.
 
-        Raises TokenRejected with the offset of the first illegal byte, the matcher unchanged.
+        Raises TokenRejected with the offset of the first illegal byte, the matcher unchanged; TypeError for
+        what is not bytes.
         """
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise TypeError(f"accept_bytes takes bytes, not {type(data).__name__}")
         if self.number == TERMINATED and data:
             raise TokenRejected("bytes after the end of the text")
         if not data:
@@ -351,8 +354,12 @@ class Matcher:
         return True
 
 
-def _no_token(token: object) -> TypeError:
-    return TypeError(f"a token id is an integer, not {type(token).__name__}: {token!r}")
+def as_token_id(token: SupportsIndex) -> int:
+    """An id of any integer type as Python's, which does not overflow. Raises TypeError for what is no integer."""
+    try:
+        return index(token)
+    except TypeError:
+        raise TypeError(f"a token id is an integer, not {type(token).__name__}: {token!r}") from None
 
 
 def _advance_from_start(h: int, number: int, text: NDArray[np.uint8], taken: NDArray[np.int64]) -> int:

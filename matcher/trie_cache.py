@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .jit import KERNEL_FOLDER, cache_folder
+from .jit import KERNEL_FOLDER
+from .kernel_cache import cache_folder
 from .memory import copied
 from .trie import Trie, trie_of_lengths
 

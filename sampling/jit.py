@@ -17,38 +17,31 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from platformdirs import user_cache_dir
+
+from infernix.matcher.kernel_cache import cache_folder, kept_in
 
 __all__ = ["PLAIN", "compiled", "word64"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_settings: Any = numba.config
-
-PLAIN = bool(_settings.DISABLE_JIT)
+PLAIN = bool(numba.config.DISABLE_JIT)
 """Whether the kernels run as ordinary Python."""
 
 word64: type = int if PLAIN else np.uint64
 
 
 @cache
-def _cache_folder() -> str:
+def _cache_folder() -> Path:
     """A cache folder that belongs to exactly these sources and this numba."""
     digest = hashlib.sha256(numba.__version__.encode())
     for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())
-    return str(Path(user_cache_dir("infernix")) / "sampling" / digest.hexdigest()[:16])
+    return cache_folder() / "sampling" / digest.hexdigest()[:16]
 
 
 def compiled(function: F) -> F:
     """Compile for the CPU: no Python objects, no lock held, machine code kept on disk."""
     if PLAIN:
         return function
-    # The folder is read when the dispatcher is made, so it need not stay set.
-    before = _settings.CACHE_DIR
-    _settings.CACHE_DIR = _cache_folder()
-    try:
-        dispatcher: Any = numba.njit(cache=True, nogil=True)(function)
-    finally:
-        _settings.CACHE_DIR = before
-    return cast(F, dispatcher)
+    with kept_in(_cache_folder()):
+        return cast(F, numba.njit(cache=True, nogil=True)(function))

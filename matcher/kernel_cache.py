@@ -1,0 +1,61 @@
+"""Machine code between processes: where numba keeps it, and what happens when a file is damaged.
+
+numba reads its files as they are, and a cut one would end every use of the kernel until someone deletes it. Here
+each carries a checksum, and one that does not agree counts as missing: the kernel is compiled again and written anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import caching
+from platformdirs import user_cache_path
+
+__all__ = ["cache_folder", "kept_in"]
+
+DIGEST_BYTES = 32
+
+
+def cache_folder() -> Path:
+    """The user's cache folder of Infernix; `INFERNIX_CACHE` overrides it."""
+    override = os.environ.get("INFERNIX_CACHE")
+    return Path(override) if override else user_cache_path("infernix")
+
+
+class CheckedFile(caching.IndexDataCacheFile):  # type: ignore[misc]
+    """numba's cache file of one function, with checksums."""
+
+    def _load_index(self) -> dict[Any, Any]:
+        try:
+            return dict(super()._load_index())
+        except Exception:  # whatever unpickling a damaged file comes to
+            return {}
+
+    def _save_data(self, name: str, data: Any) -> None:
+        content = self._dump(data)
+        with self._open_for_write(self._data_path(name)) as file:
+            file.write(hashlib.sha256(content).digest() + content)
+
+    def _load_data(self, name: str) -> Any:
+        content = Path(self._data_path(name)).read_bytes()
+        if hashlib.sha256(content[DIGEST_BYTES:]).digest() != content[:DIGEST_BYTES]:
+            raise OSError(f"{name} is damaged")  # numba takes that for a missing file
+        return pickle.loads(content[DIGEST_BYTES:])
+
+
+@contextmanager
+def kept_in(folder: Path) -> Iterator[None]:
+    """Inside, functions that numba compiles with `cache=True` are kept in a folder, in files with checksums."""
+    previous = numba.config.CACHE_DIR, caching.IndexDataCacheFile
+    numba.config.CACHE_DIR, caching.IndexDataCacheFile = str(folder), CheckedFile
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR, caching.IndexDataCacheFile = previous

@@ -1,0 +1,67 @@
+"""Machine code on disk: read again if it is whole, compiled again if it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+import pytest
+from numba.core import caching
+
+from infernix.matcher.jit import JIT
+from infernix.matcher.kernel_cache import CheckedFile, kept_in
+
+pytestmark = pytest.mark.skipif(not JIT, reason="without machine code there is none to keep")
+
+
+def double(x: int) -> int:
+    return 2 * x
+
+
+def compiled(folder: Path) -> Any:
+    """A fresh dispatcher of `double`, kept in a folder, that has been called."""
+    with kept_in(folder):
+        dispatcher = numba.njit(cache=True)(double)
+    assert dispatcher(21) == 42
+    return dispatcher
+
+
+def hits(dispatcher: Any) -> int:
+    """How many of its versions came from disk."""
+    return sum(dispatcher.stats.cache_hits.values())
+
+
+def cut(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def flip(data: bytes) -> bytes:
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+
+
+def test_whole_files_are_read(tmp_path: Path) -> None:
+    assert hits(compiled(tmp_path)) == 0
+    assert hits(compiled(tmp_path)) == 1
+    assert caching.IndexDataCacheFile is not CheckedFile, "numba's own is back"
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", [lambda _: b"", cut, lambda _: b"not what it was"], ids=["empty", "cut", "other"])
+def test_damaged_files_are_made_again(suffix: str, damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    compiled(tmp_path)
+    files = list(tmp_path.rglob(f"*.{suffix}"))
+    assert files
+    for file in files:
+        file.write_bytes(damage(file.read_bytes()))
+    assert hits(compiled(tmp_path)) == 0
+    assert hits(compiled(tmp_path)) == 1
+
+
+def test_a_bit_of_machine_code_is_not_run(tmp_path: Path) -> None:
+    compiled(tmp_path)
+    (file,) = tmp_path.rglob("*.nbc")
+    file.write_bytes(flip(file.read_bytes()))
+    assert hits(compiled(tmp_path)) == 0
