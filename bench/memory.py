@@ -1,7 +1,7 @@
 """Does memory stay bounded? Resident memory over a long text, and over many grammars.
 
     text        a million tokens on one matcher, each with its mask: an array of records without end
-    grammars    ten thousand schemas that all differ, each compiled and walked
+    grammars    ten thousand schemas that all differ, each compiled through the compile cache and walked
 
 Both run in a process of their own. What a curve should show is that it becomes flat.
 """
@@ -102,18 +102,20 @@ def different_schema(number: int) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def many_grammars(name: str, grammars: int) -> Curve:
-    """Resident memory while schemas are compiled and walked, one after the other."""
+    """Resident memory while schemas are compiled through one cache and walked, one after the other."""
     import infernix
+    from infernix.matcher.cache import GrammarCompiler
 
     data = load_vocabulary(name)
     vocabulary = data.infernix()
+    compiler = GrammarCompiler(vocabulary)
     row = np.zeros(vocabulary.words, dtype=np.uint32)
     curve = []
     for number in range(grammars):
         if number % max(1, grammars // POINTS) == 0:
             curve.append((number, resident_bytes() / MIB))
         schema, instance = different_schema(number)
-        matcher = infernix.Matcher(infernix.compile_json_schema(schema, vocabulary))
+        matcher = infernix.Matcher(compiler.json_schema(schema)[0])
         for token in data.encode(json_text(instance)):
             matcher.fill_mask(row)
             matcher.accept_token(token)

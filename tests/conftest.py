@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-SOURCE_FOLDERS = ("gbnf", "schema", "matcher", "sampling", "engine")
+SOURCE_FOLDERS = ("gbnf", "schema", "matcher", "sampling", "engine", "fuzz")
 
 # Examples are drawn afresh in every run, but a slow machine is no reason to fail.
 settings.register_profile("default", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
