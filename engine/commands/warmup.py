@@ -36,7 +36,7 @@ Step = tuple[str, Callable[[], Any]]
 def warmup() -> None:
     """Compile the jitted code once and keep it in the user cache.
 
-    The first command that needs the matcher does the same. Takes about a minute the first
+    The first command that needs the matcher does the same. Takes a minute or two the first
     time, a few seconds after that.
     """
     _run_with_progress()
@@ -45,7 +45,7 @@ def warmup() -> None:
 def ensure_warm() -> None:
     """Warm up, visibly, if that was never done for this version of the code."""
     if _is_cold():
-        note("first run of this version: compiling machine code, about a minute, once")
+        note("first run of this version: compiling machine code, a minute or two, once")
         _run_with_progress()
 
 
