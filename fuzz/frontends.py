@@ -27,7 +27,7 @@ from infernix.gbnf.errors import RequestError
 
 __all__ = ["FRONT_ENDS", "FrontEndResult", "fuzz_front_end"]
 
-SECONDS_PER_INPUT = 10
+SECONDS_PER_INPUT = 30
 MEGABYTES = 4096
 LONGEST = 4096
 """Bytes of an input."""
