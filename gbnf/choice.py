@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from .errors import ChoiceError
 from .grammar import Grammar, Rule, alternatives, literal
+from .time_limit import check_time
 
 __all__ = ["choice_grammar", "normalize_choices"]
 
@@ -25,6 +26,7 @@ def normalize_choices(choices: Sequence[str]) -> tuple[str, ...]:
     if isinstance(choices, str | bytes):
         raise ChoiceError("choices must be a list of strings, not one string")
     for index, choice in enumerate(choices):
+        check_time()
         if not isinstance(choice, str):
             raise ChoiceError(f"choice {index} is not a string but {type(choice).__name__}", index)
         if any("\ud800" <= char <= "\udfff" for char in choice):

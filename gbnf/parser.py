@@ -25,6 +25,7 @@ from .explain import Situation, unexpected_character, unexpected_token
 from .grammar import Grammar, Rule
 from .llama import resolve_token_text
 from .source import Source, clip
+from .time_limit import check_time
 
 if TYPE_CHECKING:
     from lark import Token
@@ -118,6 +119,7 @@ class _TokenLoop:
             for count, token in enumerate(parser.lexer_thread.lex(parser.parser_state)):  # type: ignore[no-untyped-call]
                 if count == MAX_TOKENS:
                     raise _too_many_tokens()
+                check_time()
                 watch = self._watch.get(token.type)
                 admitted = watch(token) if watch is not None else token
                 if admitted is not None:

@@ -49,6 +49,7 @@ from .grammar import (
 )
 from .regex_classes import DOT, read_class, read_escape
 from .simplify import simplify
+from .time_limit import check_time
 
 __all__ = ["ANY_TEXT", "MAX_COUNT", "MAX_DEPTH", "MAX_LENGTH", "parse_regex", "parse_search", "regex_grammar"]
 
@@ -155,6 +156,7 @@ class _Reader:
             raise self._error(f"patterns have at most {MAX_LENGTH} characters", MAX_LENGTH)
         index = 0
         while index < len(self.pattern):
+            check_time()
             index = self._step(index)
         if len(self.stack) > 1:
             raise self._syntax_error("the group is not closed", self.stack[-1].opened)

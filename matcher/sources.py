@@ -16,6 +16,9 @@ __all__ = ["compile_choice", "compile_gbnf", "compile_json_object", "compile_jso
 
 Layout = Literal["free", "compact", "spaced"]
 
+READ_SECONDS = 4.5
+"""Reading a source into a grammar may take so long, of processor time; a schema has a limit of its own."""
+
 
 def compile_gbnf(
     text: str | bytes,
@@ -29,38 +32,50 @@ def compile_gbnf(
     from infernix.gbnf.errors import GrammarError
     from infernix.gbnf.parser import parse_gbnf
     from infernix.gbnf.source import Source
+    from infernix.gbnf.time_limit import time_limit
 
     _check_types(vocabulary, "text", text, str | bytes)
-    grammar = parse_gbnf(text, root=root, dialect=dialect, token_id=vocabulary.id_of)
-    check(grammar, text)
-    try:
-        check_tokens(grammar, vocabulary.why_not_ordinary)  # in rules that nothing refers to as well
-    except GrammarError as error:
-        raise Source(text).locate(error) from None
+    if not isinstance(root, str):
+        raise TypeError(f"root must be str, not {type(root).__name__}")
+    with time_limit(READ_SECONDS):
+        grammar = parse_gbnf(text, root=root, dialect=dialect, token_id=vocabulary.id_of)
+        check(grammar, text)
+        try:
+            check_tokens(grammar, vocabulary.why_not_ordinary)  # in rules that nothing refers to as well
+        except GrammarError as error:
+            raise Source(text).locate(error) from None
     return compile_grammar(grammar, vocabulary)
 
 
 def compile_regex(pattern: str, vocabulary: Vocabulary) -> CompiledGrammar:
-    """Compile a regular expression that must match the whole text. Raises RegexError with the position."""
+    """Compile a regular expression that must match the whole text.
+
+    Raises RegexError with the position, or LimitError.
+    """
     from infernix.gbnf.errors import RegexError
     from infernix.gbnf.grammar import NOTHING, Grammar, Rule
     from infernix.gbnf.regex import parse_regex
+    from infernix.gbnf.time_limit import time_limit
     from infernix.schema.forms import best_form
 
     _check_types(vocabulary, "pattern", pattern, str)
-    body = best_form(parse_regex(pattern))
+    with time_limit(READ_SECONDS):
+        body = best_form(parse_regex(pattern))
     if body == NOTHING:
         raise RegexError("no text matches the expression", 0, pattern)
     return compile_grammar(Grammar((Rule("root", body),)), vocabulary)
 
 
 def compile_choice(choices: Iterable[str], vocabulary: Vocabulary) -> CompiledGrammar:
-    """Compile a finite list of texts. Raises ChoiceError, for a single string too."""
+    """Compile a finite list of texts. Raises ChoiceError, for a single string too, or LimitError."""
     from infernix.gbnf.choice import choice_grammar
+    from infernix.gbnf.time_limit import time_limit
 
     _check_types(vocabulary, "choices", choices, Iterable)
     texts = choices if isinstance(choices, str | bytes) else list(choices)  # a string would be its characters
-    return compile_grammar(choice_grammar(texts), vocabulary)  # type: ignore[arg-type]
+    with time_limit(READ_SECONDS):
+        grammar = choice_grammar(texts)  # type: ignore[arg-type]
+    return compile_grammar(grammar, vocabulary)
 
 
 def compile_json_object(vocabulary: Vocabulary, *, layout: Layout = "free") -> CompiledGrammar:

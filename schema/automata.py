@@ -22,17 +22,23 @@ from infernix.gbnf.grammar import Expression
 from infernix.gbnf.time_limit import check_time
 
 from .dfa import DEAD, MAX_STATES, Alphabet, Dfa, common_alphabet, renumbered, sources, trim
-from .nfa import LazyNfa
+from .nfa import MAX_WORK, LazyNfa
 
 __all__ = ["MAX_STATES", "build", "difference", "disjoint", "intersect", "minimize"]
 
 Key = TypeVar("Key", bound=Hashable)
 
+SLOTS_PER_STEP = 16
+"""So many entries of a row of moves cost what a step of the construction does."""
 
-def build(expression: Expression, limit: int = MAX_STATES) -> Dfa:
-    """The minimal automaton of an expression, by the subset construction over its cells."""
+
+def build(expression: Expression, limit: int = MAX_STATES, work: int = MAX_WORK) -> Dfa:
+    """The minimal automaton of an expression, by the subset construction over its cells.
+
+    Raises `LimitError` beyond `limit` states or `work` steps.
+    """
     alphabet = Alphabet.of(expression)
-    nfa = LazyNfa(expression)
+    nfa = LazyNfa(expression, work)
     ids = {frozenset((nfa.start,)): 0}
     order = list(ids)
     moves: list[list[int]] = []
@@ -49,6 +55,7 @@ def build(expression: Expression, limit: int = MAX_STATES) -> Dfa:
                 nfa.spend(len(symbols))
                 for symbol in symbols:
                     reached.setdefault(symbol, set()).add(target)
+        nfa.spend(alphabet.size // SLOTS_PER_STEP)
         row = [DEAD] * alphabet.size
         for symbol, targets in reached.items():
             # Beside a cell that accepts every text, the others add nothing.

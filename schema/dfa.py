@@ -8,11 +8,12 @@ an `Alphabet`, the classes of code points that none of the expressions involved 
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from infernix.gbnf.errors import LimitError
 from infernix.gbnf.grammar import (
     ANY_CHAR,
     NOTHING,
@@ -25,6 +26,7 @@ from infernix.gbnf.grammar import (
     walk,
     without_fallback,
 )
+from infernix.gbnf.time_limit import check_time
 
 __all__ = ["DEAD", "MAX_STATES", "Alphabet", "Dfa", "common_alphabet", "renumbered", "sources", "trim"]
 
@@ -33,20 +35,28 @@ DEAD = -1
 MAX_STATES = 65_536
 """No automaton, and no intermediate one, may have more states (a limit of the contract)."""
 
+MAX_CLASSES = 8192
+"""No alphabet tells apart more classes: each of its symbols knows which of them it belongs to."""
+
 Groups = tuple[tuple[int, ...], ...]
 Shape = tuple[tuple[int, int, int], ...]
 
 
 class Alphabet:
-    """Code points grouped into symbols: two of one symbol belong to the same of the given classes."""
+    """Code points grouped into symbols: two of one symbol belong to the same of the given classes.
+
+    Raises `LimitError` for more than `MAX_CLASSES` different classes.
+    """
 
     def __init__(self, classes: Iterable[Ranges]) -> None:
-        self._bits: dict[Ranges, int] = {}
+        bits: dict[Ranges, int] = {}
         flips: dict[int, int] = {}  # where the set of classes changes, as a bit mask
         for ranges in classes:
-            if ranges in self._bits:
+            if ranges in bits:
                 continue
-            bit = self._bits[ranges] = 1 << len(self._bits)
+            if len(bits) == MAX_CLASSES:
+                raise LimitError(f"a string automaton tells apart more than {MAX_CLASSES} classes of characters")
+            bit = bits[ranges] = 1 << len(bits)
             for low, high in ranges:
                 flips[low] = flips.get(low, 0) ^ bit
                 flips[high + 1] = flips.get(high + 1, 0) ^ bit
@@ -57,7 +67,6 @@ class Alphabet:
                 members.setdefault(inside, []).append((start, point - 1))
             inside ^= flips[point]
             start = point
-        self._signatures = list(members)
         self._symbols: dict[Ranges, tuple[int, ...]] = {}
         self._edges: dict[Groups, Shape] = {}
         self.ranges: list[Ranges] = [normal_ranges(part) for part in members.values()]
@@ -74,12 +83,20 @@ class Alphabet:
         return len(self.ranges)
 
     def symbols(self, ranges: Ranges) -> tuple[int, ...]:
-        """The symbols that make up one of the classes the alphabet was made for."""
+        """The symbols that make up one of the classes the alphabet was made for, ascending.
+
+        No symbol lies partly inside, so those whose intervals begin inside are all of them.
+        """
         found = self._symbols.get(ranges)
         if found is None:
-            bit = self._bits[ranges]
-            found = tuple(symbol for symbol, inside in enumerate(self._signatures) if inside & bit)
-            self._symbols[ranges] = found
+            check_time()
+            intervals, inside = self._intervals, set()
+            for low, high in ranges:
+                at = bisect_left(intervals, (low,))
+                while at < len(intervals) and intervals[at][0] <= high:
+                    inside.add(intervals[at][2])
+                    at += 1
+            found = self._symbols[ranges] = tuple(sorted(inside))
         return found
 
     def edges(self, groups: Groups) -> Shape:

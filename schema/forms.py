@@ -7,7 +7,7 @@ are better turned into an automaton, if that is small: each of its states has to
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from infernix.gbnf.errors import LimitError
 from infernix.gbnf.grammar import (
@@ -20,6 +20,7 @@ from infernix.gbnf.grammar import (
     fold,
     repeat,
     sequence,
+    walk,
 )
 from infernix.gbnf.time_limit import check_time
 
@@ -34,6 +35,12 @@ DIRECT_STATES = 512
 the masks of an automaton are walked state by state."""
 STATES_BEFORE_MERGING = 4
 """How many times as large an automaton may be before equal states are merged."""
+DIRECT_WORK = 75_000
+"""Steps that each of the two questions, is it deterministic and what is its automaton, may take: about a tenth of
+a second. States alone are no bound: those of `a?` a thousand times over are few, but each is a large set of
+positions. Real patterns take up to 60,000."""
+MAX_NODES = 10_000
+"""Larger expressions are taken as they are."""
 MAX_CELLS = 2000
 """Cells looked at before an expression counts as not deterministic."""
 SMALL_COUNT = 4
@@ -47,10 +54,12 @@ def best_form(expression: Expression) -> Expression:
     """
     if text_lengths(expression) is None:
         return NOTHING
+    if next(islice(walk(expression), MAX_NODES, None), None) is not None:
+        return expression
     if is_deterministic(expression) and not has_nested_counters(expression):
         return expression
     try:
-        dfa = build(expression, STATES_BEFORE_MERGING * DIRECT_STATES)
+        dfa = build(expression, STATES_BEFORE_MERGING * DIRECT_STATES, DIRECT_WORK)
     except LimitError:
         return expression
     return dfa.to_expression() if len(dfa.moves) <= DIRECT_STATES else expression
@@ -61,14 +70,23 @@ def is_deterministic(expression: Expression) -> bool:
 
     Large counters are shortened first: `{m,n}` behaves like `{2,4}`, with rounds that must
     go on, rounds that may end, and a last one. The test decides between two correct
-    forms, so a shortened counter can cost speed but never exactness.
+    forms, so a shortened counter can cost speed but never exactness. No is also the answer when
+    the test gets too long.
     """
-    nfa = LazyNfa(fold(expression, _shorten))
+    try:
+        return _reads_one_way(LazyNfa(fold(expression, _shorten), DIRECT_WORK))
+    except LimitError:
+        return False
+
+
+def _reads_one_way(nfa: LazyNfa) -> bool:
+    """Whether no cell has two edges for one character. Raises `LimitError` when that takes too many steps."""
     seen = {nfa.start}
     pending = [nfa.start]
     while pending:
         check_time()
         edges, _ = nfa.edges(pending.pop())
+        nfa.spend(sum(len(ranges) for ranges, _ in edges))
         intervals = sorted((low, high) for ranges, _ in edges for low, high in ranges)
         if any(before[1] >= after[0] for before, after in pairwise(intervals)):
             return False

@@ -43,9 +43,14 @@ Edge = tuple[Ranges, int]
 
 
 class LazyNfa:
-    """The cells of one expression over code points (no rule references, no token terminals)."""
+    """The cells of one expression over code points (no rule references, no token terminals).
 
-    def __init__(self, expression: Expression) -> None:
+    `work` is how many steps it may take. Steps, unlike seconds, are the same on every machine, so that whether
+    an expression is too large is a property of the expression.
+    """
+
+    def __init__(self, expression: Expression, work: int = MAX_WORK) -> None:
+        self._max_work = work
         self._nodes: list[Expression] = []
         self._children: list[list[int]] = []
         self._nullable: list[bool] = []
@@ -107,6 +112,7 @@ class LazyNfa:
         seen = {cell}
         pending = [cell]
         while pending:
+            self.spend(1)
             current = pending.pop()
             if current == END:
                 continue
@@ -114,13 +120,12 @@ class LazyNfa:
                 if following not in seen:
                     seen.add(following)
                     pending.append(following)
-        self.spend(len(seen))
         return edges, END in seen
 
     def accepts(self, text: str) -> bool:
         """Whether the whole `text` belongs to the expression, by following all cells at once.
 
-        Raises `LimitError` if that takes more than `MAX_WORK` steps.
+        Raises `LimitError` if that takes more than `work` steps.
         """
         self._work = 0
         if len(self._cells) > MAX_KEPT:
@@ -145,8 +150,8 @@ class LazyNfa:
     def spend(self, steps: int) -> None:
         """Count work against the limits. Raises `LimitError`."""
         self._work += steps
-        if self._work > MAX_WORK:
-            raise LimitError(f"the automaton of a string takes more than {MAX_WORK} steps to build")
+        if self._work > self._max_work:
+            raise LimitError(f"the automaton of a string takes more than {self._max_work} steps to build")
 
     def _visit(self, cell: int, edges: list[Edge], seen: set[int]) -> list[int]:
         """Add the edges of one cell; return the cells that it reaches without reading."""

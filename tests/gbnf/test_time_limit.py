@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from time import sleep, thread_time
+from typing import Any
 
 import pytest
 
-from infernix import Vocabulary, compile_json_schema
+from infernix import Vocabulary, compile_choice, compile_gbnf, compile_json_schema, compile_regex
 from infernix.gbnf.errors import LimitError
 from infernix.gbnf.time_limit import check_time, time_limit
+from infernix.matcher import sources
 from infernix.schema import compile as compile_module
 
 
@@ -65,6 +67,25 @@ def test_each_thread_has_its_own() -> None:
         spin(0.02)
         with ThreadPoolExecutor(1) as pool:
             pool.submit(check_time).result()
+
+
+@pytest.mark.parametrize(
+    ("compile_source", "source"),
+    [
+        (compile_gbnf, "root ::= " + "[a] " * 50_000),
+        (compile_regex, "a?" * 100_000),
+        (compile_choice, [str(i) for i in range(500_000)]),
+    ],
+    ids=["gbnf", "regex", "choice"],
+)
+def test_reading_ends_in_time(monkeypatch: pytest.MonkeyPatch, compile_source: Any, source: Any) -> None:
+    """For every source language, before anything is compiled."""
+    monkeypatch.setattr(sources, "READ_SECONDS", 0.05)
+    vocabulary = Vocabulary.byte_level()
+    start = thread_time()
+    with pytest.raises(LimitError, match="time limit"):
+        compile_source(source, vocabulary)
+    assert thread_time() - start < 1.0
 
 
 def test_many_patterns_end_in_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -333,6 +333,36 @@ def test_the_best_form_of(pattern, kept):
     assert form is expression if kept else isinstance(form, Automaton)
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "a?" * 1_000,  # few states, but each of them a thousand positions
+        "a?" * 100_000,
+        "".join(f"{chr(0x4E00 + i)}?" for i in range(5_000)),
+        "(x|xy)" + "".join(chr(0x10000 + i) for i in range(100_000)),
+        "(a{1,1000}b?){1,1000}",
+    ],
+    ids=["optional", "very many", "distinct", "a large alphabet", "counters"],
+)
+def test_the_better_form_is_not_searched_for_long(pattern):
+    expression = parse_regex(pattern)
+    start = time.process_time()
+    assert best_form(expression) is expression
+    assert time.process_time() - start < 2  # a tenth of that on an idle machine
+
+
+def test_the_search_for_the_better_form_is_counted_in_steps():
+    expression = parse_regex("a?" * 30)
+    assert build(expression, work=20_000).moves == build(expression).moves
+    with pytest.raises(LimitError, match="more than 500 steps"):
+        build(expression, work=500)
+
+
+def test_an_alphabet_has_a_largest_size():
+    with pytest.raises(LimitError, match="8192 classes"):
+        build(parse_regex("(x|xy)" + "".join(chr(0x10000 + i) for i in range(8_192))))
+
+
 def test_deep_expressions_are_handled_without_recursion():
     deep = EMPTY
     for _ in range(3000):
