@@ -3,11 +3,13 @@
 The key is the kind of the constraint, its source and the framing around it; nothing is
 parsed or converted for a hit. Concurrent requests for one key share one build; different
 keys build at the same time, but at most two. Failures are remembered like results. What is
-kept is bounded in bytes, least recently used first out; a grammar in use outlives eviction.
+kept is bounded in bytes, the texts of the keys included, least recently used first out; a
+grammar in use outlives eviction.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
@@ -28,7 +30,9 @@ DEFAULT_CACHE_BYTES = 256 << 20
 COLD_COMPILES = 2
 """Builds that may run at the same time."""
 FAILURE_BYTES = 1024
-"""What a remembered failure counts as."""
+"""What a remembered failure counts as, besides its text."""
+FAILURE_TEXTS = 3
+"""A failure may keep the source and a decoded copy or the offending line of it: with its key, so many texts."""
 
 
 class CacheOutcome(StrEnum):
@@ -41,17 +45,16 @@ class CacheOutcome(StrEnum):
 
 @dataclass
 class _Entry:
-    """One key: `done` is set once `grammar` or `failure` is known."""
+    """One key: `done` is set once `grammar` or `failure` is known; an interrupted build leaves neither."""
 
     done: threading.Event = field(default_factory=threading.Event)
     grammar: CompiledGrammar | None = None
     failure: BaseException | None = None
     nbytes: int = 0
 
-    def result(self) -> CompiledGrammar:
-        """The grammar, or the failure raised anew."""
-        if self.grammar is None:
-            assert self.failure is not None
+    def result(self) -> CompiledGrammar | None:
+        """The grammar, or the failure raised anew; None after an interrupted build."""
+        if self.failure is not None:
             raise _copy_of(self.failure)
         return self.grammar
 
@@ -62,6 +65,13 @@ def _copy_of(failure: BaseException) -> BaseException:
     copy.args = failure.args
     vars(copy).update(vars(failure))
     return copy
+
+
+def _text_bytes(key: Hashable) -> int:
+    """Bytes of the texts in a key."""
+    if isinstance(key, str | bytes):
+        return sys.getsizeof(key) - sys.getsizeof(type(key)())
+    return sum(map(_text_bytes, key)) if isinstance(key, tuple | frozenset) else 0
 
 
 class CompileCache:
@@ -78,33 +88,39 @@ class CompileCache:
         """The grammar of `key`, from `build` if it is not known. Raises what `build` raised.
 
         Only request errors are remembered; anything else is forgotten, so that the next
-        request tries again.
+        request tries again. An interruption (KeyboardInterrupt, SystemExit) concerns the thread that
+        builds, and no other: of those that waited, one builds instead.
         """
-        with self._lock:
-            entry = self._entries.get(key)
-            if entry is None:
-                entry = self._entries[key] = _Entry()
-                outcome = CacheOutcome.BUILT
+        while True:
+            with self._lock:
+                entry = self._entries.get(key)
+                if entry is None:
+                    entry = self._entries[key] = _Entry()
+                    outcome = CacheOutcome.BUILT
+                else:
+                    self._entries.move_to_end(key)
+                    outcome = CacheOutcome.HIT if entry.done.is_set() else CacheOutcome.WAITED
+            if outcome is CacheOutcome.BUILT:
+                self._build(key, entry, build)
             else:
-                self._entries.move_to_end(key)
-                outcome = CacheOutcome.HIT if entry.done.is_set() else CacheOutcome.WAITED
-        if outcome is CacheOutcome.BUILT:
-            self._build(key, entry, build)
-        else:
-            entry.done.wait()
-        return entry.result(), outcome
+                entry.done.wait()
+            grammar = entry.result()
+            if grammar is not None:
+                return grammar, outcome
 
     def _build(self, key: Hashable, entry: _Entry, build: Callable[[], CompiledGrammar]) -> None:
         grammar: CompiledGrammar | None = None
-        nbytes = FAILURE_BYTES
+        texts = _text_bytes(key)
         try:
             with self._cold:
                 grammar = build()
-            nbytes = grammar.nbytes
+            nbytes = grammar.nbytes + texts
         except RequestError as failure:
             entry.failure = _copy_of(failure)
+            nbytes = FAILURE_BYTES + FAILURE_TEXTS * texts
         except BaseException as failure:
-            entry.failure = failure
+            if isinstance(failure, Exception):
+                entry.failure = failure
             with self._lock:
                 del self._entries[key]
             entry.done.set()

@@ -83,7 +83,7 @@ def test_built_then_hit() -> None:
     cache, grammar = CompileCache(), fake()
     assert cache.get("key", lambda: grammar) == (grammar, BUILT)
     assert cache.get("key", never) == (grammar, HIT)
-    assert (len(cache), cache.nbytes) == (1, 100)
+    assert (len(cache), cache.nbytes) == (1, 100 + len("key"))
 
 
 def test_many_threads_share_one_build(threads: ThreadPoolExecutor) -> None:
@@ -171,6 +171,22 @@ def test_those_who_waited_for_a_broken_build_are_not_left_waiting(threads: Threa
     assert cache.get("key", fake)[1] == BUILT
 
 
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+def test_an_interruption_stays_in_its_thread(threads: ThreadPoolExecutor, kind: type[BaseException]) -> None:
+    """The thread that was interrupted says so; of those that waited for it, one builds."""
+    cache, interrupted, build = CompileCache(), SlowBuild(kind()), SlowBuild()
+    first = threads.submit(cache.get, "key", interrupted)
+    assert interrupted.started.wait(PATIENCE)
+    others = [until_waiting(cache, "key", build, threads) for _ in range(4)]
+    build.go.set()
+    interrupted.go.set()
+    assert isinstance(first.exception(PATIENCE), kind)
+    results = [other.result(PATIENCE) for other in others]
+    assert [grammar for grammar, _ in results] == [build.result] * 4
+    assert [outcome for _, outcome in results].count(BUILT) == 1
+    assert build.runs == 1
+
+
 # --- several keys
 
 
@@ -234,7 +250,7 @@ def keys_kept(cache: CompileCache, keys: str) -> str:
 
 
 def test_least_recently_used_first_out() -> None:
-    cache = CompileCache(budget=300)
+    cache = CompileCache(budget=303)
     for key in "abc":
         cache.get(key, fake)
     cache.get("a", never)
@@ -242,10 +258,10 @@ def test_least_recently_used_first_out() -> None:
     assert keys_kept(cache, "abcd") == "acd"
     assert cache.get("b", fake)[1] == BUILT
     assert keys_kept(cache, "abcd") == "abd"
-    assert cache.nbytes == 300
+    assert cache.nbytes == 303
     cache.get("e", lambda: fake(250))
     assert keys_kept(cache, "abcde") == "e"
-    assert cache.nbytes == 250
+    assert cache.nbytes == 251
 
 
 def test_larger_than_the_budget_is_returned_but_not_kept() -> None:
@@ -268,7 +284,7 @@ def test_failures_count_and_are_dropped_too() -> None:
 
 
 def test_a_build_in_progress_is_not_dropped(threads: ThreadPoolExecutor) -> None:
-    cache, build = CompileCache(budget=100), SlowBuild()
+    cache, build = CompileCache(budget=100 + len("slow")), SlowBuild()
     first = threads.submit(cache.get, "slow", build)
     assert build.started.wait(PATIENCE)
     for key in "abc":
@@ -301,7 +317,7 @@ def test_grammars_of_a_replaced_store_go_first() -> None:
     assert keys_kept(cache, "") == ""
     assert "old" not in cache._entries
     assert cache.get("new", never)[1] == HIT
-    assert cache.nbytes == 200
+    assert cache.nbytes == 200 + len("newnewer")
 
 
 def test_threads_hammering() -> None:
@@ -445,8 +461,35 @@ def test_a_grammar_in_use_outlives_eviction() -> None:
 
 def test_every_grammar_weighs_something(compiler: GrammarCompiler) -> None:
     compiled, _ = compiler.gbnf('root ::= "a"')
-    assert 0 < compiled.nbytes == compiler.cache.nbytes < MIB
+    assert 0 < compiled.nbytes < compiler.cache.nbytes < MIB
     # Also one whose tables were there already: its expressions are its own.
     again, _ = compiler.gbnf('root ::= "a" # once more')
     assert again.nbytes > 0
     assert compiler.cache.budget == 256 * MIB
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        ("gbnf", "xgrammar", "root", "x" * MIB, None),
+        ("gbnf", "xgrammar", "root", b"x" * MIB, None),
+        ("choice", frozenset({"x" * (MIB // 2), "y" * (MIB // 2)}), None),
+        ("regex", "x", ("framing", "y" * MIB)),
+    ],
+    ids=["text", "bytes", "choices", "framing"],
+)
+def test_the_texts_of_keys_count(key: Any) -> None:
+    cache = CompileCache()
+    cache.get(key, fake)
+    assert MIB + 100 <= cache.nbytes < MIB + 1000
+    cache.clear()
+    assert cache.nbytes == 0
+
+
+def test_failing_texts_do_not_outgrow_the_budget() -> None:
+    compiler = GrammarCompiler(byte_level(), grammar_cache_bytes=4 * MIB)
+    for i in range(20):
+        with pytest.raises(GrammarError):
+            compiler.gbnf(f"root ::= undefined-{i} # " + "x" * MIB)
+    assert MIB < compiler.cache.nbytes <= 4 * MIB
+    assert 1 <= len(compiler.cache) <= 4
