@@ -10,9 +10,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .errors import GrammarError
+from .errors import GrammarError, LimitError
 from .escapes import XGRAMMAR, Escapes, Spelling, class_ranges, string_text
-from .grammar import EMPTY, CharClass, Expression, Literal, Rule, RuleRef, TokenSet, char_class, repeat
+from .grammar import (
+    EMPTY,
+    MAX_CLASS_RANGES,
+    MAX_CLASS_TEXT,
+    CharClass,
+    Expression,
+    Literal,
+    Rule,
+    RuleRef,
+    TokenSet,
+    char_class,
+    repeat,
+)
 from .normal import normal_form, raw_alternatives, raw_sequence
 from .source import clip
 
@@ -104,9 +116,14 @@ class Callbacks:
         return Literal(text) if text else EMPTY
 
     def CLASS(self, token: Token) -> CharClass:  # noqa: N802
-        """`[...]`."""
+        """`[...]`. Raises `LimitError` for a class that is too large."""
+        if len(token) > MAX_CLASS_TEXT:
+            raise _too_large(token, f"is written with more than {MAX_CLASS_TEXT:,} characters")
         ranges, negated = class_ranges(_spelling(token), self._escapes)
-        return char_class(ranges, negated)
+        found = char_class(ranges, negated)
+        if len(found.ranges) > MAX_CLASS_RANGES:
+            raise _too_large(token, f"has more than {MAX_CLASS_RANGES:,} separate ranges")
+        return found
 
 
 class XGrammarCallbacks(Callbacks):
@@ -147,3 +164,7 @@ class XGrammarCallbacks(Callbacks):
 
 def _spelling(token: Token) -> Spelling:
     return Spelling(str(token), token.line or 1, token.column or 1)
+
+
+def _too_large(token: Token, problem: str) -> LimitError:
+    return LimitError(f"{token.line}:{token.column}: this character class {problem}")

@@ -30,6 +30,8 @@ from .record import record
 __all__ = [
     "ANY_CHAR",
     "EMPTY",
+    "MAX_CLASS_RANGES",
+    "MAX_CLASS_TEXT",
     "MAX_CODE_POINT",
     "NOTHING",
     "Alternatives",
@@ -59,6 +61,10 @@ __all__ = [
 ]
 
 MAX_CODE_POINT = 0x10FFFF
+MAX_CLASS_TEXT = 1_000_000
+"""A class is written with at most so many characters."""
+MAX_CLASS_RANGES = 10_000
+"""A class that is written down has at most so many ranges after merging; every table of a matcher grows with them."""
 SURROGATES = (0xD800, 0xDFFF)
 
 Ranges = tuple[tuple[int, int], ...]

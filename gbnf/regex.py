@@ -91,7 +91,7 @@ class _Group:
 
 
 def parse_regex(pattern: str) -> Expression:
-    """The texts that `pattern` matches as a whole. Raises `RegexError` with a position."""
+    """The texts that `pattern` matches as a whole. Raises `RegexError` or, for a huge class, `LimitError`."""
     table = _Reader(pattern, nested_anchors=False).read()
     return simplify(alternatives(table.values()))
 

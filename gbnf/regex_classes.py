@@ -9,8 +9,8 @@ read with the index behind it; the index of an offending character ends up in th
 
 from __future__ import annotations
 
-from .errors import RegexError, RegexSyntaxError
-from .grammar import CharClass, Ranges, char_class, complement, normal_ranges
+from .errors import LimitError, RegexError, RegexSyntaxError
+from .grammar import MAX_CLASS_RANGES, CharClass, Ranges, char_class, complement, normal_ranges
 
 __all__ = ["DOT", "read_class", "read_escape"]
 
@@ -110,7 +110,7 @@ def read_class(pattern: str, at: int) -> tuple[CharClass, int]:
     """Read the bracket class whose `[` is at index `at`; return it and the index behind its `]`.
 
     A hyphen is literal at either end, and beside a class escape. `[]` matches nothing
-    and `[^]` any character, as in ECMAScript.
+    and `[^]` any character, as in ECMAScript. Raises `LimitError` for more than `MAX_CLASS_RANGES` ranges.
     """
     index = at + 1
     negated = pattern.startswith("^", index)
@@ -118,7 +118,12 @@ def read_class(pattern: str, at: int) -> tuple[CharClass, int]:
     ranges: list[tuple[int, int]] = []
     while index < len(pattern):
         if pattern[index] == "]":
-            return char_class(ranges, negated), index + 1
+            found = char_class(ranges, negated)
+            if len(found.ranges) > MAX_CLASS_RANGES:
+                raise LimitError(
+                    f"at position {at}: this character class has more than {MAX_CLASS_RANGES:,} separate ranges"
+                )
+            return found, index + 1
         low, after = _read_class_atom(pattern, index)
         if not pattern.startswith("-", after) or after + 1 >= len(pattern) or pattern[after + 1] == "]":
             ranges.extend(_as_ranges(low))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from threading import Lock
 
-from infernix.gbnf.errors import InvalidSchema, RegexError, RegexSyntaxError, UnsupportedSchema
+from infernix.gbnf.errors import InvalidSchema, LimitError, RegexError, RegexSyntaxError, UnsupportedSchema
 from infernix.gbnf.grammar import Expression
 from infernix.gbnf.regex import parse_search
 
@@ -36,7 +36,7 @@ def search_expression(pattern: str) -> Expression:
         return parse_search(pattern)
     except RegexSyntaxError as error:
         raise InvalidSchema(f"the pattern {_shown(pattern)} is broken {error}") from error
-    except RegexError as error:
+    except (RegexError, LimitError) as error:
         raise UnsupportedSchema(f"the pattern {_shown(pattern)} cannot be enforced, {error}") from error
 
 

@@ -13,9 +13,11 @@ from contextlib import contextmanager
 import pytest
 
 from infernix.gbnf import MAX_TOKENS, check, parse_gbnf, print_grammar
-from infernix.gbnf.errors import GrammarError, LimitError
-from infernix.gbnf.grammar import Alternatives, CharClass, Literal, Repeat, Sequence
+from infernix.gbnf.errors import GrammarError, LimitError, UnsupportedSchema
+from infernix.gbnf.grammar import MAX_CLASS_RANGES, MAX_CLASS_TEXT, Alternatives, CharClass, Literal, Repeat, Sequence
+from infernix.gbnf.regex import parse_regex
 from infernix.gbnf.source import MAX_TEXT_BYTES
+from infernix.schema import schema_grammar
 
 SECONDS = 10
 LARGE = 2_000_000
@@ -150,6 +152,36 @@ def test_longer_than_any_text_may_be() -> None:
     for text in (" " * (MAX_TEXT_BYTES + 1), b"\xff" * (MAX_TEXT_BYTES + 1)):
         with promptly(), pytest.raises(LimitError, match="16,777,216 bytes"):
             parse_gbnf(text)
+
+
+@pytest.mark.parametrize("dialect", ["xgrammar", "llama.cpp"])
+def test_a_class_has_a_largest_size(dialect: str) -> None:
+    def separate(count: int) -> str:
+        """Characters, no two of which are neighbours."""
+        return "".join(chr(0x10000 + 2 * i) for i in range(count))
+
+    body = parse_gbnf(f"root ::= [{separate(MAX_CLASS_RANGES)}]", dialect=dialect).rules[0].body
+    assert isinstance(body, CharClass)
+    assert len(body.ranges) == MAX_CLASS_RANGES
+    for content in (separate(MAX_CLASS_RANGES + 1), separate(500_000)):
+        with promptly(), pytest.raises(LimitError, match=r"^2:10: this character class has more than 10,000"):
+            parse_gbnf(f"root ::= x\nx    ::= [{content}]", dialect=dialect)
+    for text in ("a" * MAX_CLASS_TEXT, "a" * 15_000_000):
+        with promptly(), pytest.raises(LimitError, match=r"^1:10: this character class is written with"):
+            parse_gbnf(f"root ::= [{text}]", dialect=dialect)
+
+
+def test_a_class_of_an_expression_has_a_largest_size() -> None:
+    """Neighbours merge, so that an alphabet of any size is one range."""
+    separate = "".join(chr(0x10000 + 2 * i) for i in range(131_000))
+    assert isinstance(parse_regex(f"[{separate[:MAX_CLASS_RANGES]}]"), CharClass)
+    assert parse_regex("[" + "".join(map(chr, range(0x10000, 0x30000))) + "]") == CharClass(((0x10000, 0x2FFFF),))
+    for pattern in (f"ab[{separate}]", f"ab[^{separate}]"):
+        with promptly(), pytest.raises(LimitError, match=r"^at position 2: this character class has"):
+            parse_regex(pattern)
+    with pytest.raises(UnsupportedSchema, match="at position 0: this character class has") as refused:
+        schema_grammar({"properties": {"a": {"pattern": f"[{separate}]"}}})
+    assert refused.value.pointer == "/properties/a/pattern"
 
 
 HOSTILE = {
