@@ -29,7 +29,7 @@ START_SECONDS = 600.0
 """To import, to compile kernels where no earlier process has, and to load large vocabularies."""
 SLOW_SECONDS = 3.0
 """What a slow engine may take: the others can work through a hundred cases in that time."""
-WALL_FACTOR = 10.0
+WALL_FACTOR = 30.0
 """How much longer than its share of processor time a case may take on a busy machine."""
 POLL_SECONDS = 0.2
 SHUTDOWN_SECONDS = 2.0
@@ -201,10 +201,12 @@ class Host:
                 raise EngineFailed(self.name, "crash", str(message))
             if message is not None:
                 return message
-            used, waited = now.processor - before.processor, now.clock - before.clock
-            if used > limit or waited > self.limits.seconds * WALL_FACTOR:
+            used = now.processor - before.processor
+            patience = self.limits.seconds * WALL_FACTOR
+            if used > limit or now.clock - before.clock > patience:
                 self.seconds += used
-                self._fail("hang", f"no answer after {limit:.0f} s of processor time")
+                spent = f"{limit:.0f} s of processor time" if used > limit else f"{patience:.0f} s on the clock"
+                self._fail("hang", f"no answer after {spent}")
 
     def _fail(self, check: str, detail: str) -> None:
         self._end_child()
