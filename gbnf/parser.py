@@ -44,7 +44,7 @@ _SUGGESTIONS_FROM = 1000
 # a second, so a hopeless text is refused at once instead of at the limit. What is never closed
 # reaches to the end of the text, so that nothing is scanned twice; it is an error anyway.
 _ROUGH_TOKEN = re.compile(
-    r'#[^\n]*+|"(?:[^"\\]|\\.)*+"?|\[(?:[^\]\\]|\\.)*+\]?|<[^>\n]*+>?|[A-Za-z0-9_.\-]++|::=|[^ \t\n]',
+    r'#[^\n]*+|"(?:[^"\\]++|\\.)*+"?|\[(?:[^\]\\]++|\\.)*+\]?|<[^>\n]*+>?|[A-Za-z0-9_.\-]++|::=|[^ \t\n]',
     re.DOTALL,
 )
 
