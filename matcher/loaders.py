@@ -369,7 +369,7 @@ def _read_json(path: str | PathLike[str]) -> dict[str, Any]:
         document = json.loads(_read(path))
     except json.JSONDecodeError as error:
         raise VocabularyError(f"{path}: line {error.lineno}: not JSON: {error.msg}") from None
-    except (UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # not UTF-8, an integer of thousands of digits, too deep
         raise VocabularyError(f"{path}: not JSON: {error}") from None
     if not isinstance(document, dict):
         raise VocabularyError(f"{path}: the document must be an object")

@@ -19,8 +19,9 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from functools import cached_property
+from operator import index
 from os import PathLike
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,8 @@ from .trie_cache import cached_trie
 __all__ = ["TokenKind", "Vocabulary"]
 
 BYTE_VALUES = 256
+MAX_SIZE = 1 << 24
+"""The largest mask domain: a hundred times what models have, so that a wrong number is an error and no table."""
 
 
 class TokenKind(IntEnum):
@@ -63,8 +66,9 @@ class Vocabulary:
     are in no other class, nor ids from `len(tokens)` up to `size` (padding), unless they
     are listed as EOS or control.
 
-    Raises VocabularyError for tokens that are not bytes, ids outside the domain, and ids that are
-    forbidden and EOS or control at once.
+    Raises VocabularyError for tokens that are not bytes, ids outside the domain, ids that are
+    forbidden and EOS or control at once, and more than `MAX_SIZE` ids; TypeError, which names the
+    argument, for what is no collection of ids or no integer at all.
     """
 
     def __init__(
@@ -76,13 +80,17 @@ class Vocabulary:
         forbidden_ids: Iterable[int] = (),
         size: int | None = None,
     ) -> None:
+        if not isinstance(tokens, Iterable):
+            raise TypeError(f"tokens must be a sequence of bytes, not {type(tokens).__name__}")
         self._tokens = tuple(tokens)
-        self.size = len(self._tokens) if size is None else size
+        self.size = len(self._tokens) if size is None else _integer(size, "size")
         """V, the number of ids in the mask domain."""
         if self.size < len(self._tokens):
             raise VocabularyError(f"size {self.size} is less than the {len(self._tokens)} tokens given")
         if self.size == 0:
             raise VocabularyError("a vocabulary needs at least one token")
+        if self.size > MAX_SIZE:
+            raise VocabularyError(f"a vocabulary has at most {MAX_SIZE:,} ids")
         self.words = words_for(self.size)
         """32-bit words in one mask row."""
         self.eos_ids = self._checked_ids(eos_ids, "eos_ids")
@@ -190,6 +198,15 @@ class Vocabulary:
             + ">"
         )
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Vocabulary cannot be pickled: make it anew where it is needed, from the same file")
+
+    def __copy__(self) -> Vocabulary:
+        return self  # it never changes
+
+    def __deepcopy__(self, memo: object) -> Vocabulary:
+        return self
+
     # --- where vocabularies come from
 
     @classmethod
@@ -242,11 +259,23 @@ class Vocabulary:
         return np.flatnonzero(self.kinds == TokenKind.ORDINARY)
 
     def _checked_ids(self, ids: Iterable[int], name: str) -> tuple[int, ...]:
-        distinct = sorted(set(ids))
+        if not isinstance(ids, Iterable):
+            raise TypeError(f"{name} must be a collection of token ids, not {type(ids).__name__}")
+        distinct = sorted({_integer(token_id, f"an id in {name}") for token_id in ids})
         for token_id in (*distinct[:1], *distinct[-1:]):
             if not 0 <= token_id < self.size:
                 raise VocabularyError(f"{name} has id {token_id}, outside the vocabulary of {self.size} ids")
         return tuple(distinct)
+
+
+def _integer(value: object, name: str) -> int:
+    """An integer of Python or NumPy as the former. Raises TypeError for anything else, a float that is whole too."""
+    if isinstance(value, bool):
+        raise TypeError(f"{name} must be an integer, not bool")
+    try:
+        return index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, not {type(value).__name__}") from None
 
 
 def _lengths(tokens: tuple[bytes, ...], size: int) -> NDArray[np.int64]:

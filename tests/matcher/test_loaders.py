@@ -190,7 +190,9 @@ def test_bad_tokenizer_json(tmp_path: Path, document: object, message: str) -> N
     assert str(path) in str(error.value)
 
 
-@pytest.mark.parametrize("content", [b"", b'{"a":\n ]', b"\xff\xfe", b"[" * 100_000], ids=range(4))
+@pytest.mark.parametrize(
+    "content", [b"", b'{"a":\n ]', b"\xff\xfe", b"[" * 100_000, b'{"a": ' + b"9" * 5000 + b"}"], ids=range(5)
+)
 def test_what_is_not_json(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_bytes(content)

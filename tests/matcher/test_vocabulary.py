@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -68,11 +70,44 @@ def test_a_vocabulary_without_eos_must_say_so() -> None:
         ({"eos_ids": [3], "size": 5}, "size 5 is less than the 6 tokens"),
         ({"eos_ids": [], "tokens": [b"a", "b"]}, "token 1 is of type str, not bytes"),
         ({"eos_ids": [], "tokens": []}, "at least one token"),
+        ({"eos_ids": [], "size": 10**12}, "at most 16,777,216 ids"),
+        ({"eos_ids": [], "size": 10**5000}, "at most 16,777,216 ids"),
     ],
 )
 def test_bad_vocabularies(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(VocabularyError, match=message):
         Vocabulary(arguments.pop("tokens", TOKENS), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"eos_ids": 0}, "eos_ids must be a collection of token ids, not int"),
+        ({"eos_ids": [0.0]}, "an id in eos_ids must be an integer, not float"),
+        ({"eos_ids": [True]}, "an id in eos_ids must be an integer, not bool"),
+        ({"eos_ids": ["3"]}, "an id in eos_ids must be an integer, not str"),
+        ({"eos_ids": [], "control_ids": None}, "control_ids must be a collection of token ids, not NoneType"),
+        ({"eos_ids": [], "forbidden_ids": [None]}, "an id in forbidden_ids must be an integer, not NoneType"),
+        ({"eos_ids": [], "size": 2.5}, "size must be an integer, not float"),
+        ({"eos_ids": [], "tokens": None}, "tokens must be a sequence of bytes, not NoneType"),
+    ],
+)
+def test_arguments_of_a_wrong_type(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=f"^{message}$"):
+        Vocabulary(arguments.pop("tokens", TOKENS), **arguments)
+
+
+def test_integers_of_numpy_are_ids() -> None:
+    vocabulary = Vocabulary(TOKENS, eos_ids=np.array([3]), control_ids=[np.int32(4)], size=np.int64(8))  # type: ignore[arg-type]
+    assert (vocabulary.eos_ids, vocabulary.kind(4), vocabulary.size) == ((3,), TokenKind.CONTROL, 8)
+    assert type(vocabulary.eos_ids[0]) is type(vocabulary.size) is int
+
+
+def test_a_vocabulary_is_not_pickled() -> None:
+    vocabulary = Vocabulary(TOKENS, eos_ids=[3])
+    with pytest.raises(TypeError, match="a Vocabulary cannot be pickled"):
+        pickle.dumps(vocabulary)
+    assert copy.copy(vocabulary) is copy.deepcopy(vocabulary) is vocabulary
 
 
 @pytest.mark.parametrize("token_id", [-1, 6])
