@@ -22,6 +22,8 @@ where; an `IntegrityError` is ours, and no input should ever raise it.
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "ChoiceError",
     "ConstraintDeadEnd",
@@ -93,6 +95,9 @@ class RegexError(RequestError):
         super().__init__(message)
         self.position = position
         self.pattern = pattern
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message, self.position, self.pattern)
 
     def __str__(self) -> str:
         return f"at position {self.position}: {self.message}"

@@ -47,6 +47,10 @@ MAX_VALUE_DEPTH = 256
 MAX_PLAIN_WHOLE = 10**15
 """Up to here a whole number has a second spelling with `.0` that binary64 keeps."""
 
+MAX_DIGITS = 4000
+"""Longer integers are not converted: it takes quadratic time, and Python refuses to from 4300 on."""
+MAX_SHOWN = 80
+"""Longer numbers are cut in messages."""
 MANY = 10**40
 """Numbers from here on are abbreviated in messages."""
 _INFINITY = float("inf")
@@ -92,9 +96,12 @@ def join(pointer: str, *tokens: str | int) -> str:
 def read_source(source: object) -> Any:
     """The schema in `source`: JSON text, a `dict` or `bool`, or a class with `model_json_schema` (Pydantic).
 
-    Raises InvalidSchema when it is none of these, not JSON, or an object repeats a key.
+    Raises InvalidSchema when it is none of these, not JSON, an object repeats a key, or data contain themselves.
     """
-    if isinstance(source, dict | bool):
+    if isinstance(source, bool):
+        return source
+    if isinstance(source, dict):
+        _refuse_cycles(source)
         return source
     maker = getattr(source, "model_json_schema", None)
     if callable(maker):
@@ -102,6 +109,33 @@ def read_source(source: object) -> Any:
     if isinstance(source, bytes | bytearray | str):
         return _parse(source)
     raise InvalidSchema(f"a schema is an object, a boolean or JSON text, not {type(source).__name__}")
+
+
+def _refuse_cycles(source: Any) -> None:
+    """Raise for data inside themselves: no JSON text is like that. One object in several places is fine."""
+    done: set[int] = set()
+    inside: set[int] = set()  # the objects on the way from the root to where we are, which `path` is
+    path: list[str | int] = []
+    stack: list[tuple[Any, str | int, bool]] = [(source, "", False)]
+    while stack:
+        node, key, left = stack.pop()
+        if left:
+            path.pop()
+            inside.discard(id(node))
+            done.add(id(node))
+        elif id(node) in inside:
+            raise InvalidSchema("the data refer to themselves: this object contains itself", join("", *path[1:], key))
+        elif id(node) not in done:
+            path.append(key)
+            inside.add(id(node))
+            stack.append((node, key, True))
+            children: Iterable[tuple[str | int, Any]] = node.items() if isinstance(node, dict) else enumerate(node)
+            stack.extend((child, name, False) for name, child in children if isinstance(child, dict | list | tuple))
+
+
+def _integer(text: str) -> int | Number:
+    """An integer; one of thousands of digits as a `Number`, which no assertion takes, so that the place is known."""
+    return int(text) if len(text) <= MAX_DIGITS else Number(text)
 
 
 def _parse(text: str | bytes | bytearray) -> Any:
@@ -124,15 +158,15 @@ def _parse(text: str | bytes | bytearray) -> Any:
     try:
         if not isinstance(text, str):
             text = bytes(text).decode("utf-8")
-        value = json.loads(text, object_pairs_hook=pairs, parse_float=Number, parse_constant=constant_name)
+        value = json.loads(
+            text, object_pairs_hook=pairs, parse_float=Number, parse_int=_integer, parse_constant=constant_name
+        )
     except UnicodeDecodeError as error:
         raise InvalidSchema(f"the schema is not UTF-8: byte {error.start} is wrong") from None
     except json.JSONDecodeError as error:
         raise InvalidSchema(f"not JSON: {error.msg} at line {error.lineno} column {error.colno}") from None
     except RecursionError:
         raise InvalidSchema("not usable JSON: it nests too deeply") from None
-    except ValueError as error:  # an integer of thousands of digits
-        raise InvalidSchema(f"not usable JSON: {error}") from None
     if repeated:
         _report_repeated(value)
     if not isinstance(value, dict | bool):
@@ -187,7 +221,10 @@ def exact_number(value: object, pointer: str) -> int | Decimal:
             return value
     elif value.is_finite() and _survives(value):
         return value
-    raise UnsupportedSchema(f"JSON readers would round the number {_spelling(value)}", pointer)
+    shown = _spelling(value)
+    if len(shown) > MAX_SHOWN:
+        shown = f"{shown[:MAX_SHOWN]}... of {len(shown):,} characters"
+    raise UnsupportedSchema(f"JSON readers would round the number {shown}", pointer)
 
 
 def _survives(value: Decimal) -> bool:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 import re
 
 import pytest
@@ -387,3 +388,12 @@ def test_the_longest_pattern():
 def test_long_patterns_take_linear_time():
     pattern = "[ab]c" * 20_000
     assert isinstance(parse_regex(pattern), Sequence)
+
+
+@pytest.mark.parametrize("pattern", ["a(b", "a\\b"])
+def test_errors_survive_pickling(pattern):
+    with pytest.raises(RegexError) as caught:
+        parse_regex(pattern)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert type(again) is type(caught.value)
+    assert (str(again), vars(again)) == (str(caught.value), vars(caught.value))

@@ -56,7 +56,6 @@ def test_a_repeated_key_is_found_with_its_place(text: str, pointer: str) -> None
         b"\xff\xfe",
         "[" * 100_000,
         '{"a": ' * 100_000,
-        '{"minimum": ' + "9" * 5000 + "}",
         3,
         None,
         ["object"],
@@ -88,6 +87,28 @@ def test_numbers_beyond_reason_matter_only_where_they_assert(number: str) -> Non
         assert caught.value.pointer == f"/{keyword}"
     with pytest.raises(UnsupportedSchema):
         schema_grammar({"maximum": 10**5000})
+
+
+@pytest.mark.parametrize("keyword", ["const", "minimum", "maxLength", "multipleOf"])
+def test_integers_of_very_many_digits_have_their_place(keyword: str) -> None:
+    with pytest.raises(UnsupportedSchema, match=r"round the number 9{80}\.\.\. of 100,001 characters") as caught:
+        schema_grammar(f'{{"properties": {{"a": {{"{keyword}": {"9" * 100_001}}}}}}}')
+    assert caught.value.pointer == f"/properties/a/{keyword}"
+    schema_grammar(f'{{"default": {"9" * 100_001}, "type": "null"}}')
+
+
+def test_data_that_contain_themselves() -> None:
+    schema: dict[str, Any] = {}
+    schema["properties"] = {"a": schema}
+    values: list[Any] = []
+    values.append(values)
+    inside = {"not": schema}
+    for source, pointer in ((schema, "/properties/a"), ({"enum": values}, "/enum/0"), (inside, "/not/properties/a")):
+        with pytest.raises(InvalidSchema, match="refer to themselves") as caught:
+            schema_grammar(source)
+        assert caught.value.pointer == pointer
+    shared = {"type": "null"}
+    for_schema({"properties": {"a": shared, "b": shared}}, "compact")
 
 
 @pytest.mark.parametrize("value", ["\ud800", ["\udfff"], {"\ud83d": 1}])
