@@ -297,7 +297,8 @@ def refusing() -> Iterator[None]:
 
 
 def grammar_of(kind: str, source: str, vocabulary: Vocabulary) -> Any:
-    """The grammar of a source text, as `matcher.sources` reads it."""
+    """The grammar of a source text, as `matcher.sources` reads it; only an expression stays in the form that it is
+    written in, so that engines which read it from here judge `schema.forms.best_form` too."""
     match kind:
         case "gbnf":
             from infernix.gbnf.checks import check, check_tokens

@@ -16,7 +16,7 @@ import pytest
 from tests.matcher.matchers import SWITCHES, allowed, state
 from tests.vocabularies import awkward
 
-from infernix import Matcher
+from infernix import Matcher, compile_gbnf
 from infernix.gbnf.checks import check
 from infernix.gbnf.choice import choice_grammar
 from infernix.gbnf.errors import GrammarError, LimitError
@@ -424,3 +424,9 @@ def test_threads_compile_into_one_store() -> None:
             matcher.accept_token(byte)
             reference.accept_token(byte)
         assert state(matcher, 257) == (reference.allowed_token_ids(), reference.can_end(), False)
+
+
+@pytest.mark.parametrize("root", [None, ["x"], b"root"])
+def test_the_root_is_a_name(root: Any) -> None:
+    with pytest.raises(TypeError, match=f"root must be str, not {type(root).__name__}"):
+        compile_gbnf('root ::= "a"', Vocabulary.byte_level(), root=root)
