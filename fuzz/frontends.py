@@ -213,6 +213,7 @@ def fuzz_front_end(name: str, seconds: float, out: Path) -> FrontEndResult:
         options = {
             "max_total_time": max(1, round(seconds)),
             "timeout": SECONDS_PER_INPUT,
+            "report_slow_units": SECONDS_PER_INPUT,
             "rss_limit_mb": MEGABYTES,
             "max_len": LONGEST,
             "artifact_prefix": f"{faults}/{name}-",
