@@ -30,11 +30,10 @@ from infernix.gbnf.grammar import Rule
 
 from . import mask, tables
 from .characters import byte_kinds
-from .earley import adopt
 from .jit import JIT, link, open_arrays
 from .memory import touch, zeros
 from .tables import ARRAYS, FIRST_SET, FULL, HEADER_WORDS, N_TAILS, NO_ROW, USED, array_words
-from .tails import enter_tail
+from .tails import carry_over
 from .vocabulary import Vocabulary
 
 __all__ = ["Heap", "Store", "Tables"]
@@ -67,7 +66,9 @@ TOUCHED_AT_ONCE = {
     **{"loops": 8, "tail_index": 8, "key": 8, "holes": 4},
 }
 """Bytes of each array, for each token of the vocabulary, that a new store touches: the first request would wait
-for the memory otherwise. Over a large vocabulary that is as much as some dozens of JSON Schemas need."""
+for the memory otherwise. For a large vocabulary, which is taken for one of TOUCHED_FOR tokens at least, that is as much
+as some dozens of JSON Schemas need."""
+TOUCHED_FOR = 1 << 18
 
 TERMINATED = 0
 """The set number of a matcher that has accepted EOS (no real set has it)."""
@@ -252,8 +253,9 @@ class Store:
         self.tables = Tables(states, edges, has_large_pages(vocabulary))
         self.masks = Masks(vocabulary)
         self.heap = self.new_heap(None)
+        tokens = max(self.size, TOUCHED_FOR) if self.masks.large_pages else self.size
         for name, share in TOUCHED_AT_ONCE.items():
-            touch(self.heap.arrays[name], share * self.size)
+            touch(self.heap.arrays[name], share * tokens)
         for _ in range(ROW_BLOCKS_AT_ONCE):
             self.masks.add_rows(self.heap.header)
 
@@ -274,23 +276,8 @@ class Store:
         for name in ("shapes", "groups", "branches", "tails", "arena", "masks"):
             heap.header[USED[name]] = old.header[USED[name]]
         heap.header[tables.N_ROWS] = old.header[tables.N_ROWS]
-        shapes = self.masks.arrays["shapes"]
-        for shape in range(int(heap.header[tables.N_SHAPES])):
-            image = int(shapes[shape]["set"])
-            number = adopt(heap.address, old.items_of(image)) if image != tables.DEAD else tables.DEAD
-            if number == FULL:
-                return False
-            heap.arrays["sets"][number]["shape"] = shape
-            shapes[shape]["set"] = number
-        tails = self.masks.arrays["tails"]
         self.masks.arrays["tail_index"][:] = 0
-        for tail in range(int(heap.header[N_TAILS])):
-            number = adopt(heap.address, old.items_of(int(tails[tail]["set"])))
-            if number == FULL:
-                return False
-            tails[tail]["set"] = number
-            enter_tail(heap.address, tail)
-        return True
+        return bool(carry_over(heap.address, old.address) != FULL)
 
     def new_masks(self) -> Masks:
         """Fresh masks."""

@@ -13,6 +13,7 @@ from .earley import expand, step
 from .jit import entry, int64, kernel, linked
 from .moves import known_move
 from .parts import abstract, symbolic_counter
+from .sets import intern
 from .tables import (
     DEAD,
     DEAD_ROW,
@@ -22,6 +23,7 @@ from .tables import (
     LINK_WALK_TAIL,
     N_ARENA,
     N_BRANCHES,
+    N_SHAPES,
     N_TAILS,
     SYMBOLIC,
     UNKNOWN,
@@ -33,11 +35,12 @@ from .tables import (
     narrow,
     path,
     sets,
+    shapes,
     tail_index,
     tails,
     tallies,
 )
-from .worklist import Heap, mix
+from .worklist import STEP, Heap, begin, mix, push
 
 NEED, UNITS = 0, 1
 """Columns of `tallies`."""
@@ -69,6 +72,40 @@ def tail_of(h: Heap, branch: int, component: int) -> int:
 
 
 @entry
+def carry_over(h: Heap, old: Heap) -> int:
+    """Make the abstract sets of all shapes and tails, which two heaps share, known to a new heap. Returns 0 or FULL.
+
+    They have holes for origins, so their items are the same everywhere.
+    """
+    for shape in range(head(h)[N_SHAPES]):
+        image = shapes(h)[shape]["set"]
+        if image != DEAD:
+            image = adopt_from(h, old, image)
+        if image == FULL:
+            return FULL
+        sets(h)[image]["shape"] = shape
+        shapes(h)[shape]["set"] = image
+    for tail in range(head(h)[N_TAILS]):
+        image = adopt_from(h, old, tails(h)[tail]["set"])
+        if image == FULL:
+            return FULL
+        tails(h)[tail]["set"] = image
+        enter_tail(h, tail)
+    return 0
+
+
+@kernel
+def adopt_from(h: Heap, old: Heap, number: int) -> int:
+    """The number that a set of another heap, without origins, has in this one. FULL without room."""
+    begin(h, STEP)
+    record = sets(old)[number]
+    for i in range(record["first"], record["first"] + record["size"]):
+        item = items(old)[i]
+        push(h, STEP, item["state"], item["goal"], item["origin"], item["count"])
+    return intern(h)
+
+
+@kernel
 def enter_tail(h: Heap, tail: int) -> None:
     """Enter a new tail into the index, which is never more than half full."""
     record = tails(h)[tail]

@@ -30,7 +30,7 @@ def calls(monkeypatch) -> list[list[str]]:
 def test_everything_goes_into_one_folder(calls, tmp_path, capsys):
     folder = tmp_path / "new" / "folder"
     all_benchmarks.main(["--out", str(folder)])
-    names = ["startup", "masks", "grammars", "cliffs", "memory"]
+    names = ["startup", "masks", "grammars", "cliffs", "memory", "limits"]
     assert [call[0] for call in calls] == names
     for name in names:
         assert json.loads((folder / f"{name}.json").read_text()) == name
