@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from time import process_time
 from typing import Any
 
 import pytest
 
-from infernix.gbnf.errors import InvalidSchema, UnsupportedSchema
-from infernix.schema import schema_grammar
+from infernix.gbnf.errors import InvalidSchema, SchemaError, UnsupportedSchema
+from infernix.schema import analyse, schema_grammar
 
 SECONDS = 10
 
@@ -117,3 +118,25 @@ def test_cyclic_python_data() -> None:
     assert schema_grammar({"type": "array", "items": {"$ref": "#"}}).rules
     with pytest.raises(InvalidSchema, match="never descends"):
         schema_grammar({"allOf": [{"$ref": "#"}]})
+
+
+def test_the_report_of_a_deep_schema_is_not_deep() -> None:
+    verdict = analyse(LEGAL["items in items"])
+    assert verdict.status == "supported"
+    assert len(verdict.reduced["$defs"]) > 50
+
+
+@pytest.mark.parametrize("value", [None, 1, "x", [], [{}], {"a": []}, -1, 1.5, True, {"$ref": 3}])
+@pytest.mark.parametrize(
+    "keyword",
+    [
+        "type", "enum", "minimum", "maxLength", "pattern", "format", "items", "prefixItems", "contains", "required",
+        "properties", "patternProperties", "propertyNames", "allOf", "oneOf", "not", "if", "$ref", "$defs", "$id",
+        "dependentRequired", "dependentSchemas", "uniqueItems", "multipleOf", "additionalProperties", "$schema",
+    ],
+)  # fmt: skip
+def test_any_value_of_any_keyword(keyword: str, value: Any) -> None:
+    """Nothing but a grammar or a schema error, at the root and below it."""
+    for schema in ({keyword: value}, {"properties": {"p": {keyword: value}}, "then": {}, "minContains": 1}):
+        with suppress(SchemaError):
+            schema_grammar(schema)
