@@ -130,7 +130,7 @@ def run(
 
 def default_folder(engines: tuple[str, ...], kinds: tuple[str, ...], seed: int) -> Path:
     """A folder in the user cache for a campaign."""
-    from infernix.engine.models.registry import cache_folder
+    from infernix.matcher.user_cache import cache_folder
 
     return cache_folder() / "fuzz" / f"{'+'.join(engines)}-{'+'.join(kinds)}-{seed}"
 
@@ -242,7 +242,7 @@ def frontends(
     out: Annotated[Path | None, typer.Option(help="Folder for corpus and faults (default: user cache).")] = None,
 ) -> None:
     """Coverage-guided fuzzing of parsers and loaders, with atheris."""
-    from infernix.engine.models.registry import cache_folder
+    from infernix.matcher.user_cache import cache_folder
 
     from .frontends import FRONT_ENDS, fuzz_front_end
 

