@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
+from math import gcd
 from typing import NamedTuple
 
 from infernix.gbnf.errors import UnsupportedSchema
@@ -181,13 +182,20 @@ class _Reader:
         self.language = language
         self.low = _split(language.low)
         self.high = _split(language.high)
+        self.whole_modulus = self._modulus_at(0)
+        self.moduli = [self._modulus_at(place) for place in range(language.places + 1)]
+
+    def _modulus_at(self, place: int) -> int:
+        """What the remainder after so many digits of the fraction is taken by: a power of ten will multiply it."""
+        modulus = self.language.modulus
+        return modulus // gcd(modulus, 10 ** max(self.language.scale - place, 0))
 
     def least_states(self) -> int:
         """A lower bound on the number of states: away from the bounds every remainder occurs after every digit."""
         free = len(self.high.whole) - 1
         if len(self.low.whole) >= free:
             return 0
-        return sum(min(10**position, self.language.modulus) for position in range(free))
+        return sum(min(10**position, self.whole_modulus) for position in range(free))
 
     def edges(self, state: NamedTuple) -> Iterator[Edge]:
         """The digits and the point that may follow."""
@@ -211,7 +219,7 @@ class _Reader:
                 yield ZERO, ZERO, state._replace(started=True)
             return
         low = self.low.whole[position] if position < len(self.low.whole) else ""
-        high, modulus = self.high.whole[position], self.language.modulus
+        high, modulus = self.high.whole[position], self.whole_modulus
         # A digit decides a comparison that is open; the low bound's digits may have ended before.
         low_digit = int(low) if low else BEFORE_ZERO
         high_digit = int(high)
@@ -248,7 +256,11 @@ class _Reader:
         low = self._digit(self.low, state.place) if state.lower == 0 else ""
         high = self._digit(self.high, state.place) if state.upper == 0 else ""
         leading = state.used == 0
-        for first, last in _digit_groups(low, high, language.modulus > 1, leading or language.fraction):
+        following = state.place + 1
+        modulus = self.moduli[following]
+        # So many digits count as used that all that may still follow, by number of places, are left.
+        least_used = language.digits - (language.places - following)
+        for first, last in _digit_groups(low, high, modulus > 1, leading or language.fraction):
             lower = state.lower or _sign(first - int(low))
             upper = state.upper or _sign(first - int(high))
             if lower < 0 or upper > 0:
@@ -257,16 +269,13 @@ class _Reader:
             if not significant and state.place >= language.zeros:
                 continue
             tight = lower == 0 or upper == 0 or not significant or language.modulus > 1
-            place = state.place + 1
+            place = following
             if not tight and language.places >= language.digits:
                 place = 1  # far from the bounds only the number of digits counts
-            rest = (state.rest * 10 + first) % language.modulus
+            used = max(state.used + 1, least_used) if significant else 0
+            rest = (state.rest * 10 + first) % modulus
             nonzero = language.fraction and (state.nonzero or first > 0)
-            yield (
-                ZERO + first,
-                ZERO + last,
-                _Prefix(state.used + significant, place, lower, upper, rest, nonzero, True),
-            )
+            yield ZERO + first, ZERO + last, _Prefix(used, place, lower, upper, rest, nonzero, True)
 
     @staticmethod
     def _digit(bound: _Bound, place: int) -> str:
