@@ -2,16 +2,20 @@ r"""String formats as regular languages, each a strict reading of its RFC.
 
 A value that an RFC forbids is never accepted. Where an RFC allows more than is useful or
 than a regular language can say in a small space, the language here is a subset, and the
-comment says what is left out. The patterns are written in the dialect of `gbnf.regex` and
+comment says what is left out. Most are patterns in the dialect of `gbnf.regex` that
 match the whole string.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
-from infernix.gbnf.grammar import Expression
+from infernix.gbnf.grammar import Automaton, Expression, Literal, alternatives, repeat, sequence
 from infernix.gbnf.regex import parse_regex
+
+from .addresses import ipv6
+from .automata import build
 
 __all__ = ["COUNTED_FORMATS", "FORMATS", "format_expression"]
 
@@ -91,29 +95,21 @@ MAIL_LABELS = (63, 40, 25, 16, 12)
 ATOM_CHAR = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]"
 EMAIL = rf"{ATOM_CHAR}(?:\.?{ATOM_CHAR}){{0,31}}@{_host_name(MAIL_LABELS)}"
 
-# ---- Addresses: RFC 2673, section 3.2, and RFC 4291, section 2.2 ---------------------------
+# ---- Addresses: RFC 2673, section 3.2 (those of RFC 4291 are in `addresses`) ----------------
 
 OCTET = r"(?:\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])"
 IPV4 = rf"(?:{OCTET}\.){{3}}{OCTET}"
-GROUP = "[0-9A-Fa-f]{1,4}"
 
 
-def _ipv6() -> str:
-    """Eight groups, or fewer around one "::"; the last two may be an IPv4 address."""
-    last_two = rf"(?:{GROUP}:{GROUP}|{IPV4})"
-    forms = [rf"(?:{GROUP}:){{6}}{last_two}"]
-    for before in range(8):
-        # "::" stands for at least one group: at most 7 - before groups come after it.
-        after = 7 - before
-        ending = rf"|(?:{GROUP}:){{0,{after - 2}}}{last_two}" if after >= 2 else ""
-        single = rf"(?:{GROUP}{ending})?" if after else ""
-        forms.append(rf"(?:{GROUP}:){{{before}}}:{single}" if before else rf"::{single}")
-    return rf"(?:{'|'.join(forms)})"
+@cache
+def _ipv6() -> Expression:
+    ipv4 = build(parse_regex(IPV4)).to_expression()
+    assert isinstance(ipv4, Automaton)
+    return ipv6(ipv4)
 
-
-IPV6 = _ipv6()
 
 # ---- RFC 3986: URI. Exact but for IPvFuture literals, which nobody has assigned -------------
+# They are put together from the expressions of their parts: an IPv6 address has a better form than a pattern.
 
 UNRESERVED = r"A-Za-z0-9._~-"
 SUB_DELIMS = r"!$&'()*+,;="
@@ -122,15 +118,33 @@ PCHAR = rf"(?:[{SUB_DELIMS}:@{UNRESERVED}]|{ESCAPED})"
 SEGMENT_NO_COLON = rf"(?:[{SUB_DELIMS}@{UNRESERVED}]|{ESCAPED})+"
 USER_INFO = rf"(?:[{SUB_DELIMS}:{UNRESERVED}]|{ESCAPED})*"
 REG_NAME = rf"(?:[{SUB_DELIMS}{UNRESERVED}]|{ESCAPED})*"
-AUTHORITY = rf"(?:{USER_INFO}@)?(?:\[{IPV6}\]|{REG_NAME})(?::\d*)?"
 PATH_ABEMPTY = rf"(?:/{PCHAR}*)*"
 PATH_ABSOLUTE = rf"/(?:{PCHAR}+{PATH_ABEMPTY})?"
 PATH_ROOTLESS = rf"{PCHAR}+{PATH_ABEMPTY}"
 QUERY_AND_FRAGMENT = rf"(?:\?(?:[/?]|{PCHAR})*)?(?:#(?:[/?]|{PCHAR})*)?"
-NET_PATH = rf"//{AUTHORITY}{PATH_ABEMPTY}"
-URI = rf"[A-Za-z][A-Za-z0-9+.-]*:(?:{NET_PATH}|{PATH_ABSOLUTE}|{PATH_ROOTLESS})?{QUERY_AND_FRAGMENT}"
-RELATIVE = rf"(?:{NET_PATH}|{PATH_ABSOLUTE}|{SEGMENT_NO_COLON}{PATH_ABEMPTY})?{QUERY_AND_FRAGMENT}"
-URI_REFERENCE = rf"(?:{URI}|{RELATIVE})"
+
+
+@cache
+def _net_path() -> Expression:
+    """`//`, the authority and a path."""
+    host = alternatives([sequence([Literal("["), _ipv6(), Literal("]")]), parse_regex(REG_NAME)])
+    return sequence([parse_regex(rf"//(?:{USER_INFO}@)?"), host, parse_regex(rf"(?::\d*)?{PATH_ABEMPTY}")])
+
+
+def _local_part(other_paths: str) -> Expression:
+    """What may follow the scheme: any path with an authority, or another path, or none; a query, a fragment."""
+    path = alternatives([_net_path(), parse_regex(other_paths)])
+    return sequence([repeat(path, 0, 1), parse_regex(QUERY_AND_FRAGMENT)])
+
+
+def _uri() -> Expression:
+    scheme = parse_regex("[A-Za-z][A-Za-z0-9+.-]*:")
+    return sequence([scheme, _local_part(rf"{PATH_ABSOLUTE}|{PATH_ROOTLESS}")])
+
+
+def _uri_reference() -> Expression:
+    return alternatives([_uri(), _local_part(rf"{PATH_ABSOLUTE}|{SEGMENT_NO_COLON}{PATH_ABEMPTY}")])
+
 
 # ---- Identifiers and pointers --------------------------------------------------------------
 
@@ -141,23 +155,21 @@ JSON_POINTER = r"(?:/(?:[^/~]|~[01])*)*"
 # draft-bhutton-relative-json-pointer-00, section 3.
 RELATIVE_JSON_POINTER = rf"(?:0|[1-9]\d*)(?:#|{JSON_POINTER})"
 
-FORMATS: dict[str, str] = {
+PATTERNS: dict[str, str] = {
     "date": DATE,
     "date-time": DATE_TIME,
     "duration": DURATION,
     "email": EMAIL,
     "hostname": HOSTNAME,
     "ipv4": IPV4,
-    "ipv6": IPV6,
     "json-pointer": JSON_POINTER,
     "relative-json-pointer": RELATIVE_JSON_POINTER,
     "time": TIME,
-    "uri": URI,
-    "uri-reference": URI_REFERENCE,
     "uuid": UUID,
 }
-"""The supported formats and their patterns, for the whole string."""
-
+COMPOSED: dict[str, Callable[[], Expression]] = {"ipv6": _ipv6, "uri": _uri, "uri-reference": _uri_reference}
+FORMATS = frozenset(PATTERNS) | frozenset(COMPOSED)
+"""The supported formats."""
 
 COUNTED_FORMATS = frozenset({"email", "hostname"})
 """Formats that are best matched with their counters: their automata have thousands of states."""
@@ -166,4 +178,4 @@ COUNTED_FORMATS = frozenset({"email", "hostname"})
 @cache
 def format_expression(name: str) -> Expression:
     """The strings of a supported format. Raises `KeyError` for any other name."""
-    return parse_regex(FORMATS[name])
+    return COMPOSED[name]() if name in COMPOSED else parse_regex(PATTERNS[name])
