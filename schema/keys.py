@@ -55,48 +55,72 @@ def texts_but(keys: Automaton, names: frozenset[str]) -> Automaton:
     """The texts of `keys` (see `quoted`) without those of some of its strings."""
     edges = list(keys.edges)
     ((_, _, start),) = edges[0]
-    tree: list[list[tuple[int, int, int]]] = [[]]
+    root = len(edges)
+    edges[0] = ((QUOTE, QUOTE, root),)
+    edges.append(())
     under = [start]  # for each node of the tree, where `keys` is
     ends: list[int] = []
-    root = len(edges)
-    path = [0]  # the nodes of the last name
+    path = [root]  # the nodes of the last name
     last = ""
     steps: dict[tuple[int, str], int] = {}
+    looping = _looping(keys.edges[start], start)
     for text in sorted(map(encode_text, names)):  # in this order a node's edges come ascending
         del path[_shared(last, text) + 1 :]
         last = text
-        children, state = tree[path[-1]], under[path[-1]]
-        for char in text[len(path) - 1 :]:
-            code, step = ord(char), (state, char)
-            following = steps.get(step)
-            if following is None:
-                following = steps[step] = _follow(edges[state], code)
-            state = following
-            children.append((code, code, root + len(tree)))
-            path.append(len(tree))
-            children = []
-            tree.append(children)
-            under.append(state)
+        rest = text[len(path) - 1 :]
+        if not rest:  # the empty name
+            ends.append(root)
+            continue
+        # All but the first of the new edges are rows by themselves, so the whole branch is made at once.
+        codes = list(map(ord, rest))
+        branch = range(len(edges), len(edges) + len(rest))
+        rows = [((code, code, node),) for code, node in zip(codes, branch, strict=True)]
+        edges[path[-1]] += rows[0]
+        edges += rows[1:]
+        edges.append(())
+        state = under[path[-1] - root]
+        if state == start and looping.issuperset(rest):
+            under += [start] * len(rest)
+        else:
+            under += _passed(keys, state, rest, steps)
+        path += branch
         ends.append(path[-1])
     # Where a name ends, the text must not: there the fallback is a copy without the closing quote.
     unnamed: dict[int, int] = {}
     for node in ends:
-        state = under[node]
+        state = under[node - root]
         if state not in unnamed:
-            unnamed[state] = root + len(tree) + len(unnamed)
-        under[node] = unnamed[state]
-    copies = [tuple(edge for edge in keys.edges[state] if edge[0] != QUOTE) for state in unnamed]
-    edges[0] = ((QUOTE, QUOTE, root),)
-    fallback = [-1] * root
-    for children, other in zip(tree, under, strict=True):
-        row = tuple(children)
-        # A character of several bytes cannot fall back in its middle: such rows are written out.
-        if row and row[-1][0] > _LAST_ASCII:
-            base = keys.edges[other] if other < root else copies[other - root - len(tree)]
-            row, other = written_out(row, base), -1
-        edges.append(row)
-        fallback.append(other)
-    return Automaton((*edges, *copies), keys.accepting, (*fallback, *[-1] * len(copies)))
+            unnamed[state] = len(edges) + len(unnamed)
+        under[node - root] = unnamed[state]
+    edges += [tuple([edge for edge in keys.edges[state] if edge[0] != QUOTE]) for state in unnamed]
+    fallback = [-1] * root + under + [-1] * len(unnamed)
+    if not all(map(str.isascii, names)):
+        for node, other in enumerate(fallback):
+            # A character of several bytes cannot fall back in its middle: such rows are written out.
+            if other >= 0 and edges[node] and edges[node][-1][0] > _LAST_ASCII:
+                edges[node] = written_out(edges[node], edges[other])
+                fallback[node] = -1
+    return Automaton(tuple(edges), keys.accepting, tuple(fallback))
+
+
+def _passed(keys: Automaton, state: int, text: str, steps: dict[tuple[int, str], int]) -> list[int]:
+    """The states of `keys` after each character of a part of a key; `steps` remembers single steps."""
+    passed = []
+    for char in text:
+        following = steps.get((state, char))
+        if following is None:
+            following = steps[state, char] = _follow(keys.edges[state], ord(char))
+        state = following
+        passed.append(state)
+    return passed
+
+
+@lru_cache(CACHED)
+def _looping(edges: Edges, state: int) -> frozenset[str]:
+    """The ASCII characters that lead from a state back to it; in "any key", nearly all do."""
+    return frozenset(
+        chr(code) for low, high, to in edges if to == state for code in range(low, min(high, _LAST_ASCII) + 1)
+    )
 
 
 def _shared(first: str, second: str) -> int:
