@@ -37,6 +37,7 @@ __all__ = [
     "Alternatives",
     "Automaton",
     "CharClass",
+    "Edges",
     "Expression",
     "Grammar",
     "Literal",

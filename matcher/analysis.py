@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .rule_automaton import END, MAY_SKIP, START, RuleAutomaton
-from .tables import CALL
+from .tables import CALL, EPSILON
 
 __all__ = ["fixed_point", "is_nullable", "is_productive", "skip_nullable", "strongly_connected"]
 
@@ -64,7 +64,7 @@ def fixed_point(
             continue
         callers: dict[int, list[int]] = {rule: [] for rule in component}
         for rule in component:
-            for callee in callers.keys() & rules[rule].callees():
+            for callee in callers.keys() & rules[rule].callees().keys():
                 callers[callee].append(rule)
         todo = component[::-1]
         while todo:
@@ -107,7 +107,7 @@ def is_productive(automaton: RuleAutomaton, productive: set[int]) -> bool:
     """Whether the rule has a string at all, given what is known of its callees."""
     if automaton.bounds is not None and automaton.bounds[0] == 0:
         return True
-    if not automaton.flawed and productive.issuperset(automaton.callees()):
+    if not automaton.flawed and automaton.callees().keys() <= productive:
         return True
     ways: dict[int, list[int]] = {}
     for source, kind, operand, _, target in automaton.edges():
@@ -131,6 +131,7 @@ def leads(ways: dict[int, list[int]], start: int, end: int) -> bool:
 
 def skip_nullable(automaton: RuleAutomaton, nullable: set[int]) -> None:
     """Bypass the calls of nullable rules: no completion takes nothing."""
+    flat = automaton.flat
     for source, rule, target, skip, _ in automaton.calls:
-        if skip == MAY_SKIP and rule in nullable:
-            automaton.epsilon(source, target)
+        if rule in nullable and skip == MAY_SKIP:
+            flat += (source, EPSILON, 0, 0, target)

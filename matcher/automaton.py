@@ -17,7 +17,8 @@ non-empty units are counted, so the counter always moves forward with the text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ from infernix.gbnf.grammar import (
     Alternatives,
     Automaton,
     CharClass,
+    Edges,
     Expression,
     Grammar,
     Literal,
@@ -43,12 +45,14 @@ from infernix.gbnf.utf8 import utf8_sequences
 
 from .analysis import fixed_point, is_nullable, is_productive, skip_nullable, strongly_connected
 from .rule_automaton import COLUMNS, END, LAST_ASCII, MAY_SKIP, NO_SKIP, START, RuleAutomaton
-from .tables import BYTE, FALLBACK
+from .tables import BYTE, CALL, FALLBACK
 
 __all__ = ["Automata", "build_automata"]
 
 MAX_LITERAL_BYTES = 1_000_000
 """Each byte of a literal is a state of the tables."""
+CACHED_ROWS = 256
+"""States of automata over code points whose edges stay divided: those of the JSON string are in every grammar."""
 SMALL_BODY = 64
 """Nodes of an expression that is written into a counted rule instead of being a rule of its own."""
 
@@ -117,6 +121,9 @@ class Builder:
 
     def spell(self, automaton: RuleAutomaton, text: str, start: int, end: int) -> None:
         """Add the one path of a literal."""
+        if not text:
+            automaton.epsilon(start, end)
+            return
         data = text.encode()
         self.literal_bytes += len(data)
         if self.literal_bytes > MAX_LITERAL_BYTES:
@@ -126,34 +133,39 @@ class Builder:
     def connect(self, automaton: RuleAutomaton, body: Expression, start: int, end: int) -> None:
         """Add paths from `start` to `end` for exactly the strings of `body`."""
         stack = [(body, start, end)]
-        numbers = self.numbers
+        flat, calls, numbers = automaton.flat, automaton.calls, self.numbers
         while stack:
             expression, start, end = stack.pop()
             # The frequent ones first: a large schema has 10,000 expressions.
-            if isinstance(expression, RuleRef):
-                automaton.call(start, self.rule_number(expression.name), end, MAY_SKIP)
-            elif isinstance(expression, Literal):
-                if expression.text:
-                    self.spell(automaton, expression.text, start, end)
-                else:
-                    automaton.epsilon(start, end)
-            elif isinstance(expression, Sequence):
+            if isinstance(expression, Sequence):
                 items = expression.items
                 states = range(automaton.states, automaton.states + len(items) - 1)
                 automaton.states = states.stop
-                for item, source, target in zip(items, (start, *states), (*states, end), strict=True):
-                    # Most items are calls: they need not wait on the stack.
+                for item, target in zip(items, (*states, end), strict=True):
+                    # Most items are calls and literals: they need not wait on the stack.
                     if isinstance(item, RuleRef):
                         number = numbers.get(item.name)
-                        automaton.call(
-                            source, self.rule_number(item.name) if number is None else number, target, MAY_SKIP
-                        )
+                        if number is None:
+                            number = self.rule_number(item.name)
+                        calls.append((start, number, target, MAY_SKIP, len(flat) + 2))
+                        flat += (start, CALL, number, 0, target)
+                    elif isinstance(item, Literal):
+                        self.spell(automaton, item.text, start, target)
                     else:
-                        stack.append((item, source, target))
+                        stack.append((item, start, target))
+                    start = target
+            elif isinstance(expression, RuleRef):
+                automaton.call(start, self.rule_number(expression.name), end, MAY_SKIP)
+            elif isinstance(expression, Repeat):
+                if expression.maximum == 1 and expression.minimum == 0:
+                    automaton.epsilon(start, end)
+                    stack.append((expression.item, start, end))
+                else:
+                    stack += self.connect_repeat(automaton, expression, start, end)
+            elif isinstance(expression, Literal):
+                self.spell(automaton, expression.text, start, end)
             elif isinstance(expression, Alternatives):
                 stack += [(choice, start, end) for choice in expression.choices]
-            elif isinstance(expression, Repeat):
-                stack += self.connect_repeat(automaton, expression, start, end)
             elif isinstance(expression, CharClass):
                 automaton.flawed |= not expression.ranges
                 connect_class(automaton, expression.ranges, start, end)
@@ -174,21 +186,17 @@ class Builder:
     def connect_repeat(
         self, automaton: RuleAutomaton, repeat: Repeat, start: int, end: int
     ) -> list[tuple[Expression, int, int]]:
-        """`?`, `*` and `+` become loops; other bounds become a call of a counted rule."""
-        match repeat.minimum, repeat.maximum:
-            case 0, 1:
-                automaton.epsilon(start, end)
-                return [(repeat.item, start, end)]
-            case (0, None) | (1, None):
-                # One state before the unit and one after it, joined by an epsilon both ways
-                # where no unit is needed.
-                before = automaton.new_state()
-                after = before if repeat.minimum == 0 else automaton.new_state()
-                automaton.epsilon(start, before)
-                automaton.epsilon(after, end)
-                if after != before:
-                    automaton.epsilon(after, before)
-                return [(repeat.item, before, after)]
+        """`*` and `+` become loops; other bounds become a call of a counted rule."""
+        if repeat.maximum is None and repeat.minimum <= 1:
+            # One state before the unit and one after it, joined by an epsilon both ways
+            # where no unit is needed.
+            before = automaton.new_state()
+            after = before if repeat.minimum == 0 else automaton.new_state()
+            automaton.epsilon(start, before)
+            automaton.epsilon(after, end)
+            if after != before:
+                automaton.epsilon(after, before)
+            return [(repeat.item, before, after)]
         rule = self.new_rule(repeat)
         self.rules[rule].bounds = (repeat.minimum, repeat.maximum)
         automaton.call(start, rule, end, MAY_SKIP)
@@ -213,17 +221,13 @@ def connect_automaton(automaton: RuleAutomaton, source: Automaton, start: int, e
             states[state] = end
     automaton.epsilon(start, states[0])
     for state, row in zip(states, source.edges, strict=True):
-        if not row:
-            continue
-        if row[-1][1] <= LAST_ASCII:
-            for low, high, target in row:
-                flat += (state, BYTE, low, high, states[target])
-            continue
-        by_target: dict[int, list[tuple[int, int]]] = {}
+        if row and row[-1][1] > LAST_ASCII:
+            plain, longer = divided(row)
+            for ranges, target in longer:
+                connect_longer(automaton, ranges, state, states[target])
+            row = plain
         for low, high, target in row:
-            by_target.setdefault(target, []).append((low, high))
-        for target, ranges in by_target.items():
-            connect_class(automaton, ranges, state, states[target])
+            flat += (state, BYTE, low, high, states[target])
     for state, other in zip(states, source.fallback, strict=False):  # perhaps none at all
         if other >= 0 and source.edges[other]:
             automaton.has_fallback = True
@@ -263,28 +267,43 @@ def accepts_something(source: Automaton) -> bool:
     return False
 
 
-def connect_class(automaton: RuleAutomaton, ranges: Iterable[tuple[int, int]], start: int, end: int) -> None:
-    """Add edges from `start` to `end` for the UTF-8 encodings of some code points, ascending ranges.
-
-    Code points of more than one byte go through inner states, which all classes of the
-    rule with the same rest of bytes before the same state share.
-    """
+def connect_class(automaton: RuleAutomaton, ranges: Ranges, start: int, end: int) -> None:
+    """Add edges from `start` to `end` for the UTF-8 encodings of some code points, ascending ranges."""
     longer: list[tuple[int, int]] = []
     for low, high in ranges:
-        if high <= LAST_ASCII:
-            automaton.byte(start, low, high, end)
-        elif low > LAST_ASCII:
-            longer.append((low, high))
-        else:
-            automaton.byte(start, low, LAST_ASCII, end)
-            longer.append((LAST_ASCII + 1, high))
+        if low <= LAST_ASCII:
+            automaton.byte(start, low, min(high, LAST_ASCII), end)
+        if high > LAST_ASCII:
+            longer.append((max(low, LAST_ASCII + 1), high))
     if longer:
-        key = (tuple(longer), end)
-        edges = automaton.encoded.get(key)
-        if edges is None:
-            edges = automaton.encoded[key] = encode(automaton, key[0], end)
-        for edge in edges:
-            automaton.byte(start, *edge)
+        connect_longer(automaton, tuple(longer), start, end)
+
+
+@lru_cache(CACHED_ROWS)
+def divided(row: Edges) -> tuple[Edges, tuple[tuple[Ranges, int], ...]]:
+    """The edges of one state: those on code points of one byte, and the code points of several bytes by target."""
+    plain: list[tuple[int, int, int]] = []
+    longer: dict[int, list[tuple[int, int]]] = {}
+    for low, high, target in row:
+        if low <= LAST_ASCII:
+            plain.append((low, min(high, LAST_ASCII), target))
+        if high > LAST_ASCII:
+            longer.setdefault(target, []).append((max(low, LAST_ASCII + 1), high))
+    return tuple(plain), tuple((tuple(ranges), target) for target, ranges in longer.items())
+
+
+def connect_longer(automaton: RuleAutomaton, ranges: Ranges, start: int, end: int) -> None:
+    """Add edges from `start` to `end` for code points of several bytes.
+
+    They go through inner states, which all classes of the rule with the same rest of bytes before the same
+    state share.
+    """
+    key = (ranges, end)
+    edges = automaton.encoded.get(key)
+    if edges is None:
+        edges = automaton.encoded[key] = encode(automaton, ranges, end)
+    for edge in edges:
+        automaton.byte(start, *edge)
 
 
 def encode(automaton: RuleAutomaton, ranges: Ranges, end: int) -> list[tuple[int, int, int]]:

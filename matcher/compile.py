@@ -266,9 +266,9 @@ class Linker:
 
         A rule that is not productive has no number: -1.
         """
-        flat, inner = automaton.flat, []
+        flat, inner, numbers = automaton.flat, [], self.numbers
         for _, callee, _, _, place in automaton.calls:
-            number = self.numbers.get(callee, -1)
+            number = numbers.get(callee, -1)
             if number < 0 and callee in component:
                 number = -2 - component.index(callee)
                 inner.append((callee, place))

@@ -44,6 +44,7 @@ class RuleAutomaton:
     flawed: bool = False
     has_fallback: bool = False
     calls: list[Call] = field(default_factory=list)
+    called: dict[int, None] | None = None
     epsilons: list[tuple[int, int]] = field(default_factory=list)
     places: dict[bytes, int] = field(default_factory=dict)
     encoded: dict[tuple[Ranges, int], list[tuple[int, int, int]]] = field(default_factory=dict)
@@ -80,9 +81,11 @@ class RuleAutomaton:
         self.epsilons.append((source, target))
         self.flat += (source, EPSILON, 0, 0, target)
 
-    def callees(self) -> list[int]:
-        """The rules that are called."""
-        return [call[1] for call in self.calls]
+    def callees(self) -> dict[int, None]:
+        """The rules that are called, each once; asked for when all edges are there."""
+        if self.called is None:
+            self.called = dict.fromkeys([call[1] for call in self.calls])
+        return self.called
 
     def edges(self) -> list[tuple[int, int, int, int, int]]:
         """The edges, apart."""
