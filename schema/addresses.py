@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from infernix.gbnf.grammar import Automaton, Expression, Ranges
+from infernix.gbnf.grammar import Automaton, Ranges
 
 from .digits import explore
 
-__all__ = ["ipv6"]
+__all__ = ["ipv6", "with_part"]
 
 GROUPS, DIGITS = 8, 4
 QUAD_GROUPS = 2
@@ -43,7 +43,27 @@ class _Read(NamedTuple):
     dotted: bool = False
 
 
-def ipv6(ipv4: Automaton) -> Expression:
+def with_part(whole: Automaton, code: int, part: Automaton) -> Automaton:
+    """`whole` with the texts of `part` where it has one certain character.
+
+    Where that may stand, nothing else may, and what follows it begins with no character of the part.
+    """
+    edges = list(whole.edges)
+    for state, row in enumerate(whole.edges):
+        if all(low != code for low, _, _ in row):
+            continue
+        ((_, _, after),) = row
+        # The first state of the part takes the place of this one, the others come last.
+        places = [state, *range(len(edges), len(edges) + len(part.edges) - 1)]
+        rows = [[(low, high, places[target]) for low, high, target in own] for own in part.edges]
+        for end in part.accepting:
+            rows[end] += whole.edges[after]
+        edges[state], *added = (tuple(sorted(own)) for own in rows)
+        edges += added
+    return Automaton(tuple(edges), whole.accepting)
+
+
+def ipv6(ipv4: Automaton) -> Automaton:
     """All IPv6 addresses, given the automaton of all IPv4 addresses."""
 
     @cache
@@ -82,7 +102,9 @@ def ipv6(ipv4: Automaton) -> Expression:
             return state.quad in ipv4.accepting
         return state.colons == len("::") or (state.digits > 0 and (state.compressed or state.left == 0))
 
-    return explore(_Read(GROUPS), edges_of, accepts)
+    found = explore(_Read(GROUPS), edges_of, accepts)
+    assert isinstance(found, Automaton)
+    return found
 
 
 def _colon(state: _Read) -> Iterator[tuple[int, int, _Read]]:

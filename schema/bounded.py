@@ -27,6 +27,7 @@ from infernix.gbnf.grammar import (
     fold,
     repeat,
     sequence,
+    without_fallback,
 )
 
 __all__ = ["bounded", "text_lengths"]
@@ -43,7 +44,7 @@ MAX_LEVELS = 8
 def text_lengths(expression: Expression) -> Lengths | None:
     """Bounds of the text lengths, or None if the language is empty.
 
-    They are exact except for an `Automaton` node, which counts as non-empty and unbounded.
+    They are exact except that an `Automaton` node counts as unbounded.
     """
     return fold(expression, _lengths)
 
@@ -71,10 +72,25 @@ def _lengths(node: Expression, parts: list[Lengths | None]) -> Lengths | None:
                 return 0, 0
             unbounded = maximum is None or longest_item is None
             return shortest * minimum, None if unbounded else longest_item * maximum  # type: ignore[operator]
-        case Automaton(_, accepting):
-            return (0, None) if accepting else None
+        case Automaton():
+            least = _shortest(without_fallback(node))
+            return None if least is None else (least, None)
         case _:
             raise TypeError(f"no expression over characters: {node}")
+
+
+def _shortest(automaton: Automaton) -> int | None:
+    """The length of a shortest text, None if there is none: states in the order of the shortest way to them."""
+    lengths = {0: 0}
+    order = [0]
+    for state in order:  # grows while it is walked
+        if state in automaton.accepting:
+            return lengths[state]
+        for _, _, target in automaton.edges[state]:
+            if target not in lengths:
+                lengths[target] = lengths[state] + 1
+                order.append(target)
+    return None
 
 
 def _sum(parts: list[Lengths]) -> Lengths:

@@ -8,13 +8,12 @@ match the whole string.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 
-from infernix.gbnf.grammar import Automaton, Expression, Literal, alternatives, repeat, sequence
+from infernix.gbnf.grammar import Automaton, Expression
 from infernix.gbnf.regex import parse_regex
 
-from .addresses import ipv6
+from .addresses import ipv6, with_part
 from .automata import build
 
 __all__ = ["COUNTED_FORMATS", "FORMATS", "format_expression"]
@@ -95,21 +94,15 @@ MAIL_LABELS = (63, 40, 25, 16, 12)
 ATOM_CHAR = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]"
 EMAIL = rf"{ATOM_CHAR}(?:\.?{ATOM_CHAR}){{0,31}}@{_host_name(MAIL_LABELS)}"
 
-# ---- Addresses: RFC 2673, section 3.2 (those of RFC 4291 are in `addresses`) ----------------
+# ---- Addresses: RFC 2673, section 3.2 (RFC 4291 is in `addresses`) -------------------------
 
 OCTET = r"(?:\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])"
 IPV4 = rf"(?:{OCTET}\.){{3}}{OCTET}"
 
-
-@cache
-def _ipv6() -> Expression:
-    ipv4 = build(parse_regex(IPV4)).to_expression()
-    assert isinstance(ipv4, Automaton)
-    return ipv6(ipv4)
-
-
 # ---- RFC 3986: URI. Exact but for IPvFuture literals, which nobody has assigned -------------
-# They are put together from the expressions of their parts: an IPv6 address has a better form than a pattern.
+
+IPV6 = "\ue000"
+"""A character that no URI has stands for an IPv6 address in the patterns, until their automata are built."""
 
 UNRESERVED = r"A-Za-z0-9._~-"
 SUB_DELIMS = r"!$&'()*+,;="
@@ -118,33 +111,15 @@ PCHAR = rf"(?:[{SUB_DELIMS}:@{UNRESERVED}]|{ESCAPED})"
 SEGMENT_NO_COLON = rf"(?:[{SUB_DELIMS}@{UNRESERVED}]|{ESCAPED})+"
 USER_INFO = rf"(?:[{SUB_DELIMS}:{UNRESERVED}]|{ESCAPED})*"
 REG_NAME = rf"(?:[{SUB_DELIMS}{UNRESERVED}]|{ESCAPED})*"
+AUTHORITY = rf"(?:{USER_INFO}@)?(?:\[{IPV6}\]|{REG_NAME})(?::\d*)?"
 PATH_ABEMPTY = rf"(?:/{PCHAR}*)*"
 PATH_ABSOLUTE = rf"/(?:{PCHAR}+{PATH_ABEMPTY})?"
 PATH_ROOTLESS = rf"{PCHAR}+{PATH_ABEMPTY}"
 QUERY_AND_FRAGMENT = rf"(?:\?(?:[/?]|{PCHAR})*)?(?:#(?:[/?]|{PCHAR})*)?"
-
-
-@cache
-def _net_path() -> Expression:
-    """`//`, the authority and a path."""
-    host = alternatives([sequence([Literal("["), _ipv6(), Literal("]")]), parse_regex(REG_NAME)])
-    return sequence([parse_regex(rf"//(?:{USER_INFO}@)?"), host, parse_regex(rf"(?::\d*)?{PATH_ABEMPTY}")])
-
-
-def _local_part(other_paths: str) -> Expression:
-    """What may follow the scheme: any path with an authority, or another path, or none; a query, a fragment."""
-    path = alternatives([_net_path(), parse_regex(other_paths)])
-    return sequence([repeat(path, 0, 1), parse_regex(QUERY_AND_FRAGMENT)])
-
-
-def _uri() -> Expression:
-    scheme = parse_regex("[A-Za-z][A-Za-z0-9+.-]*:")
-    return sequence([scheme, _local_part(rf"{PATH_ABSOLUTE}|{PATH_ROOTLESS}")])
-
-
-def _uri_reference() -> Expression:
-    return alternatives([_uri(), _local_part(rf"{PATH_ABSOLUTE}|{SEGMENT_NO_COLON}{PATH_ABEMPTY}")])
-
+NET_PATH = rf"//{AUTHORITY}{PATH_ABEMPTY}"
+URI = rf"[A-Za-z][A-Za-z0-9+.-]*:(?:{NET_PATH}|{PATH_ABSOLUTE}|{PATH_ROOTLESS})?{QUERY_AND_FRAGMENT}"
+RELATIVE = rf"(?:{NET_PATH}|{PATH_ABSOLUTE}|{SEGMENT_NO_COLON}{PATH_ABEMPTY})?{QUERY_AND_FRAGMENT}"
+URI_REFERENCE = rf"(?:{URI}|{RELATIVE})"
 
 # ---- Identifiers and pointers --------------------------------------------------------------
 
@@ -165,10 +140,11 @@ PATTERNS: dict[str, str] = {
     "json-pointer": JSON_POINTER,
     "relative-json-pointer": RELATIVE_JSON_POINTER,
     "time": TIME,
+    "uri": URI,
+    "uri-reference": URI_REFERENCE,
     "uuid": UUID,
 }
-COMPOSED: dict[str, Callable[[], Expression]] = {"ipv6": _ipv6, "uri": _uri, "uri-reference": _uri_reference}
-FORMATS = frozenset(PATTERNS) | frozenset(COMPOSED)
+FORMATS = frozenset(PATTERNS) | {"ipv6"}
 """The supported formats."""
 
 COUNTED_FORMATS = frozenset({"email", "hostname"})
@@ -178,4 +154,15 @@ COUNTED_FORMATS = frozenset({"email", "hostname"})
 @cache
 def format_expression(name: str) -> Expression:
     """The strings of a supported format. Raises `KeyError` for any other name."""
-    return COMPOSED[name]() if name in COMPOSED else parse_regex(PATTERNS[name])
+    if name == "ipv6":
+        return ipv6(_automaton("ipv4"))
+    if IPV6 in PATTERNS[name]:
+        return with_part(_automaton(name), ord(IPV6), ipv6(_automaton("ipv4")))
+    return parse_regex(PATTERNS[name])
+
+
+def _automaton(name: str) -> Automaton:
+    """The minimal automaton of a pattern."""
+    found = build(parse_regex(PATTERNS[name])).to_expression()
+    assert isinstance(found, Automaton)
+    return found

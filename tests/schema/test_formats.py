@@ -14,6 +14,7 @@ from tests.data import data_path
 from tests.gbnf.expressions import full_match, sample
 
 from infernix.gbnf.grammar import walk
+from infernix.schema import emptiness
 from infernix.schema.bounded import text_lengths
 from infernix.schema.formats import FORMATS, format_expression
 from infernix.schema.strings import StringLanguage, checker, is_empty, json_text
@@ -377,6 +378,33 @@ def test_json_text_is_the_quoted_format(name):
         assert full_match(text, json.dumps(value + "\n", ensure_ascii=False)) == CHECK[name](value + "\n")
     assert not is_empty(StringLanguage(formats=(name,)))
     assert sum(1 for _ in walk(text)) < 600
+
+
+SHORTEST = {
+    "date": "2000-01-01",
+    "date-time": "2000-01-01T00:00:00Z",
+    "duration": "P1D",
+    "email": "a@b",
+    "hostname": "a",
+    "ipv4": "1.2.3.4",
+    "ipv6": "::",
+    "json-pointer": "",
+    "relative-json-pointer": "0",
+    "time": "00:00:00Z",
+    "uri": "a:",
+    "uri-reference": "",
+    "uuid": "01234567-89ab-cdef-0123-456789abcdef",
+}
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_nothing_is_shorter_than_a_shortest_text(name):
+    text = SHORTEST[name]
+    assert CHECK[name](text)
+    for without_members in (is_empty, emptiness.is_empty):
+        assert not without_members(StringLanguage(formats=(name,), max_length=len(text)))
+        if text:
+            assert without_members(StringLanguage(formats=(name,), max_length=len(text) - 1))
 
 
 def test_formats_meet_lengths_and_each_other():
