@@ -41,7 +41,7 @@ from infernix.gbnf.grammar import (
     without_fallback,
 )
 from infernix.gbnf.time_limit import check_time
-from infernix.gbnf.utf8 import utf8_sequences
+from infernix.gbnf.utf8 import ByteSequence, utf8_sequences
 
 from .analysis import fixed_point, is_nullable, is_productive, skip_nullable, strongly_connected
 from .rule_automaton import COLUMNS, END, LAST_ASCII, MAY_SKIP, NO_SKIP, START, RuleAutomaton
@@ -308,18 +308,35 @@ def connect_longer(automaton: RuleAutomaton, ranges: Ranges, start: int, end: in
 
 def encode(automaton: RuleAutomaton, ranges: Ranges, end: int) -> list[tuple[int, int, int]]:
     """The first bytes (low, high, target) of code points of several bytes before `end`; makes their inner states."""
-    edges: list[tuple[int, int, int]] = []
+    firsts, tails = byte_paths(ranges)
+    states = [end]
+    for tail, low, high, after in tails:
+        state = automaton.tails.get((tail, end))
+        if state is None:
+            state = automaton.tails[tail, end] = automaton.new_state()
+            automaton.byte(state, low, high, states[after])
+        states.append(state)
+    return [(low, high, states[after]) for low, high, after in firsts]
+
+
+@lru_cache(CACHED_ROWS)
+def byte_paths(ranges: Ranges) -> tuple[list[tuple[int, int, int]], list[tuple[ByteSequence, int, int, int]]]:
+    """The encodings of a class as edges to numbered inner states; 0 is the end.
+
+    First bytes are (low, high, inner state). An inner state, numbered from 1, is the rest of bytes that leads to the
+    end from it, and its one edge: (rest, low, high, inner state).
+    """
+    numbers: dict[ByteSequence, int] = {(): 0}
+    tails: list[tuple[ByteSequence, int, int, int]] = []
+    firsts: list[tuple[int, int, int]] = []
     for byte_ranges in utf8_sequences(ranges):
-        target = end
-        for i in range(len(byte_ranges) - 1, 0, -1):
-            tail = (byte_ranges[i:], end)
-            state = automaton.tails.get(tail)
-            if state is None:
-                state = automaton.tails[tail] = automaton.new_state()
-                automaton.byte(state, *byte_ranges[i], target)
-            target = state
-        edges.append((*byte_ranges[0], target))
-    return edges
+        for start in range(len(byte_ranges) - 1, 0, -1):
+            tail = byte_ranges[start:]
+            if tail not in numbers:
+                tails.append((tail, *tail[0], numbers[tail[1:]]))
+                numbers[tail] = len(tails)
+        firsts.append((*byte_ranges[0], numbers[byte_ranges[1:]]))
+    return firsts, tails
 
 
 def surely_consumes(body: Expression) -> bool:
