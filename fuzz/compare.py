@@ -5,7 +5,8 @@ source          one engine reads a source text, the other does not
 accept          one engine took a token that the other rejected
 sight           masks along a fork or a draft
 verdict         a whole text accepted or rejected against the standard
-probe, rollback, fork, draft, spelling, padding, error, place, slow     an engine against itself (`trace.py`)
+probe, rollback, fork, draft, spelling, padding, error, place     an engine against itself (`trace.py`)
+slow, slow-compile                                a mask, or compiling, that takes long each time (`trace.py`)
 crash, hang, growth                               its process (`host.py`)
 """
 

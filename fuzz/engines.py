@@ -122,6 +122,12 @@ class Engine(ABC):
     def start(self, compiled: Any) -> Position:
         """The beginning of a new text."""
 
+    def forget(self, vocabulary: Vocabulary) -> None:  # noqa: B027 (most engines keep nothing)
+        """Drop what is kept of sources compiled for a vocabulary, so that the next one takes all its time.
+
+        What is made once for the vocabulary stays.
+        """
+
     def objection(self, kind: str, source: str, vocabulary: Vocabulary, large: bool) -> str | None:
         """Why the case is outside the engine's capabilities; None if it is inside."""
         can = self.capabilities

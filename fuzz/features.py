@@ -6,8 +6,11 @@ schema      every keyword, and facts about how they meet, such as `type+anyOf`
 choice      empty, prefix, quoted, wide
 vocabulary  vocabulary:not-prefix-closed, vocabulary:equal-tokens, ...
 steps       step:rollback, step:draft, ...
-tokens      of a difference: token:eos, token:special, token:surrogate, token:no-utf8, token:text
-texts       text:escape, text:control, text:repeated-key, ...
+tokens      of a difference: token:eos, token:special, token:surrogate, token:no-utf8, token:text; beyond-ascii,
+            line-end
+texts       text:escape, text:control, text:repeated-key, ...; and of a text beside its schema, text:other-type, ...
+
+Schemas and their texts are in `schema_features.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import re
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
+from itertools import pairwise
 
 from infernix.gbnf.errors import RequestError
 from infernix.gbnf.facts import productive
@@ -40,6 +43,7 @@ from infernix.matcher.vocabulary import TokenKind, Vocabulary
 
 from .case import Case, VocabularySpec
 from .compare import Difference
+from .schema_features import of_meeting, of_schema, of_text
 
 __all__ = ["features", "of_difference", "of_source"]
 
@@ -68,10 +72,10 @@ REGEX_FEATURES = {
 _REGEX_FEATURES = {name: re.compile(pattern) for name, pattern in REGEX_FEATURES.items()}
 SURROGATE = re.compile(rb"\xed(?:[\xa0-\xbf]|\Z)")
 """The encoding of a surrogate, or its beginning (which may also begin U+D000 to U+D7FF)."""
+LINE_END = re.compile(rb"[\n\r]|\xe2\x80[\xa8\xa9]")
+"""Those of ECMAScript: LF, CR, U+2028 and U+2029."""
 LONGEST_TAIL = 3
 """Bytes of a character after its first."""
-ASSERTED_LENGTHS = {"minLength", "maxLength"}
-COMPOSITIONS = ("anyOf", "oneOf", "allOf", "not", "if", "$ref")
 
 
 def features(case: Case) -> frozenset[str]:
@@ -81,7 +85,8 @@ def features(case: Case) -> frozenset[str]:
         found |= of_source(problem.kind, problem.source)
         found.update(f"step:{step.verb}" for step in problem.walk)
         for text in problem.texts:
-            found.update(of_text(problem.kind, text))
+            if problem.kind == "schema":
+                found.update(of_text(text))
     if len(case.problems) > 1:
         found.add("several-problems")
     return frozenset(found)
@@ -90,10 +95,25 @@ def features(case: Case) -> frozenset[str]:
 def of_difference(difference: Difference, case: Case) -> frozenset[str]:
     """What kinds of token a difference is about, or what kind of text."""
     if difference.check == "verdict":
-        return frozenset(of_text(difference.kind, ast.literal_eval(difference.detail)))
+        text = ast.literal_eval(difference.detail)
+        found = _of_bytes(text.encode("utf-8", "surrogatepass"))
+        if difference.kind == "schema":
+            found.update(of_text(text))
+            found.update(of_meeting(json.loads(case.problems[difference.problem].source), text))
+        return frozenset(found)
     vocabulary = case.vocabulary.build()
     before = _bytes_before(difference, case, vocabulary)
-    return frozenset(_kind_of_token(vocabulary, token, before) for token in difference.tokens)
+    found = {_kind_of_token(vocabulary, token, before) for token in difference.tokens}
+    ends = [vocabulary.token_bytes(token) for token in difference.tokens if token < vocabulary.size]
+    for end in ends or [b""]:
+        found |= _of_bytes(before + end)
+    return frozenset(found)
+
+
+def _of_bytes(text: bytes) -> set[str]:
+    """Of a text that a difference is about, or of the end of one and a token."""
+    found = set() if text.isascii() else {"beyond-ascii"}
+    return found | {"line-end"} if LINE_END.search(text) else found
 
 
 def _bytes_before(difference: Difference, case: Case, vocabulary: Vocabulary) -> bytes:
@@ -143,7 +163,7 @@ def of_source(kind: str, source: str) -> frozenset[str]:
         case "choice":
             return frozenset(_of_choices(json.loads(source)))
         case _:
-            return frozenset(_of_schema(json.loads(source)))
+            return frozenset(of_schema(json.loads(source)))
 
 
 # --- grammars
@@ -158,6 +178,8 @@ def _of_grammar(source: str) -> Iterator[str]:
         yield "not-a-grammar"
         return
     yield from _recursion(grammar)
+    if _lexemes_meet(grammar):
+        yield "lexemes-meet"
     can_end = productive(grammar)
     if not all(can_end.holds(node) for rule in grammar.rules for node in walk(rule.body)):
         yield "endless"
@@ -190,6 +212,22 @@ def _of_node(node: Expression) -> Iterator[str]:
             yield "sequence"
         case Alternatives():
             yield "alternatives"
+
+
+def _lexemes_meet(grammar: Grammar) -> bool:
+    """Whether a lexer that takes the longest terminal could go wrong: two terminals begin with the same character, or
+    one is repeated a number of times that varies."""
+    nodes = [node for rule in grammar.rules for node in walk(rule.body)]
+    if any(isinstance(node, Repeat) and node.minimum != node.maximum for node in nodes):
+        return True
+    first: list[tuple[int, int]] = []
+    for node in nodes:
+        if isinstance(node, Literal) and node.text:
+            first.append((ord(node.text[0]), ord(node.text[0])))
+        elif isinstance(node, CharClass):
+            first += node.ranges
+    first.sort()
+    return any(following[0] <= low_high[1] for low_high, following in pairwise(first))
 
 
 def _recursion(grammar: Grammar) -> Iterator[str]:
@@ -229,7 +267,7 @@ def _closure(graph: dict[str, set[str]], start: str) -> set[str]:
     return reached
 
 
-# --- choices and schemas
+# --- choices
 
 
 def _of_choices(choices: list[str]) -> Iterator[str]:
@@ -244,51 +282,6 @@ def _of_choices(choices: list[str]) -> Iterator[str]:
             yield "prefix"
     if len(set(choices)) < len(choices):
         yield "equal-choices"
-
-
-def _of_schema(schema: Any) -> Iterator[str]:
-    if isinstance(schema, list):
-        for item in schema:
-            yield from _of_schema(item)
-    if not isinstance(schema, dict):
-        yield f"constant:{json.dumps(schema)}" if isinstance(schema, bool) else "value"
-        return
-    yield from _of_keywords(schema)
-    for keyword, value in schema.items():
-        if keyword in ("properties", "patternProperties", "$defs", "dependentSchemas"):
-            for inner in value.values() if isinstance(value, dict) else ():
-                yield from _of_schema(inner)
-        elif keyword not in ("const", "enum", "required", "dependentRequired", "type"):
-            yield from _of_schema(value)
-
-
-def _of_keywords(schema: dict[str, Any]) -> Iterator[str]:
-    yield from schema
-    kind = schema.get("type")
-    yield f"type:{kind}" if isinstance(kind, str) else "no-type" if kind is None else "types"
-    for keyword in COMPOSITIONS:
-        if keyword in schema and len(schema.keys() - {"$defs", "then", "else"}) > 1:
-            yield f"{keyword}+siblings"
-    if schema.get("type") is None and schema.keys() - {"$defs", *COMPOSITIONS}:
-        yield "assertions-without-type"
-    if schema.keys() & ASSERTED_LENGTHS:
-        yield "length"
-        if "pattern" in schema:
-            yield "pattern+length"
-    if set(schema.get("required", ())) - set(schema.get("properties", ())):
-        yield "required-undeclared"
-    for keyword in ("const", "enum"):
-        if keyword in schema:
-            yield from _of_constant(schema[keyword])
-            if len(schema) > 1:
-                yield "constant+siblings"
-
-
-def _of_constant(value: Any) -> Iterator[str]:
-    if isinstance(value, float):
-        yield "constant:float"
-    if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, list | dict) for item in value)):
-        yield "constant:compound"
 
 
 # --- vocabularies and texts
@@ -321,31 +314,3 @@ def _is_text(token: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def of_text(kind: str, text: str) -> Iterator[str]:
-    """Of a text to try."""
-    if kind != "schema":
-        return
-    if "\\" in text:
-        yield "text:escape"
-    if any("\udc80" <= char <= "\udcff" for char in text):
-        yield "text:no-utf8"
-    if any(char < " " for char in text):
-        yield "text:control"
-    if re.search(r"\\ud[89ab]", text, re.IGNORECASE):
-        yield "text:surrogate"
-    if re.search(r"\d\.\d|\d[eE]", text):
-        yield "text:fraction"
-    try:
-        json.loads(text, object_pairs_hook=_unequal)
-    except KeyError:
-        yield "text:repeated-key"
-    except ValueError:
-        yield "text:not-json"
-
-
-def _unequal(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({key for key, _ in pairs}) < len(pairs):
-        raise KeyError
-    return dict(pairs)

@@ -19,6 +19,7 @@ from .choices import Choose, chance, one_of, seeded
 from .generators.choice_lists import PIECES, random_choices
 from .generators.grammars import TINY, WORDY, Style, random_grammar, random_source
 from .generators.instances import instance_texts
+from .generators.large_schemas import large_schema
 from .generators.near_gbnf import near_gbnf
 from .generators.regexes import mutated, random_regex
 from .generators.schemas import random_schema
@@ -29,6 +30,8 @@ __all__ = ["PROBLEMS", "case_of", "random_case", "random_grammar", "random_probl
 
 NEARLY = 8
 """One grammar in so many is only nearly one."""
+LARGE_SCHEMAS = 12
+"""Over a real vocabulary, one schema in so many has many parts."""
 PROBLEMS = 4
 """Problems of a case over a synthetic vocabulary; over a real one there is one."""
 
@@ -43,15 +46,18 @@ def case_of(kind: str, vocabulary: str, seed: int, number: int) -> Case:
         spec = VocabularySpec(name=vocabulary)
         built = spec.build()
         style = replace(WORDY, wide=[*WORDY.wide, *words(choose, built)])
-        return Case(spec, (random_problem(choose, kind, built, style),))
+        return Case(spec, (random_problem(choose, kind, built, style, large=True),))
     spec = text_spec(choose) if kind == "schema" or chance(choose, 4) else random_spec(choose)
     style = WORDY if len(spec.tokens) > 256 and chance(choose, 2) else TINY
     built = spec.build()
     return Case(spec, tuple(random_problem(choose, kind, built, style) for _ in range(PROBLEMS)))
 
 
-def random_problem(choose: Choose, kind: str, vocabulary: Vocabulary, style: Style = TINY) -> Problem:
-    """A source text of the kind, with texts to try where a standard can judge them."""
+def random_problem(
+    choose: Choose, kind: str, vocabulary: Vocabulary, style: Style = TINY, large: bool = False
+) -> Problem:
+    """A source text of the kind, with texts to try where a standard can judge them. `large` is for engines that are
+    made to be fast: now and then, a source that is as long as those of applications."""
     wordy = style is not TINY
     match kind:
         case "gbnf":
@@ -65,7 +71,7 @@ def random_problem(choose: Choose, kind: str, vocabulary: Vocabulary, style: Sty
             choices, texts_tried = random_choices(choose, pieces=[*PIECES, *style.wide] if wordy else PIECES)
             return Problem(kind, json.dumps(choices, ensure_ascii=False), texts=tuple(dict.fromkeys(texts_tried)))
         case _:
-            schema = random_schema(choose)
+            schema = large_schema(choose) if large and chance(choose, LARGE_SCHEMAS) else random_schema(choose)
             return Problem(kind, json.dumps(schema, ensure_ascii=False), texts=tuple(instance_texts(choose, schema)))
 
 

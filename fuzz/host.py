@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from .case import Case, Step
 from .engines import ENGINES, Capabilities, Engine, make_engine
-from .hosted import Answer, Died, NotStarted, Ready, Told, resident_megabytes, serve
+from .hosted import Answer, Compiling, Died, NotStarted, Ready, Told, resident_megabytes, serve
 from .trace import Trace, trace_case
 from .walks import lead
 
@@ -138,6 +138,8 @@ class Host:
         """Processor time that cases have taken."""
         self.child: int | None = None
         """The process that takes orders, while it is ready."""
+        self.compiling = False
+        """Whether it has said that it compiles a source."""
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=serve, args=(name, make, tuple(vocabularies), theirs), daemon=True)
@@ -168,8 +170,12 @@ class Host:
         self._send(order)
         assert self.child is not None
         before = Usage.of(self.child)
-        while isinstance(answer := self._receive(before), Told):
-            walks[answer.problem].append(answer.step)
+        self.compiling = False
+        while isinstance(answer := self._receive(before), Told | Compiling):
+            if isinstance(answer, Compiling):
+                self.compiling = answer.now
+            else:
+                walks[answer.problem].append(answer.step)
         assert isinstance(answer, Answer)
         self.seconds += answer.seconds
         if isinstance(answer.value, BaseException):
@@ -191,7 +197,7 @@ class Host:
         limit = SLOW_SECONDS if self.capabilities.slow else self.limits.seconds
         while True:
             message = self._poll(POLL_SECONDS)
-            if isinstance(message, Told):
+            if isinstance(message, Told | Compiling):
                 return message
             now = Usage.of(self.child)
             if now.megabytes > before.megabytes + self.limits.megabytes:
@@ -206,7 +212,7 @@ class Host:
             if used > limit or now.clock - before.clock > patience:
                 self.seconds += used
                 spent = f"{limit:.0f} s of processor time" if used > limit else f"{patience:.0f} s on the clock"
-                self._fail("hang", f"no answer after {spent}")
+                self._fail("hang", f"no answer after {spent}" + ", still compiling" * self.compiling)
 
     def _fail(self, check: str, detail: str) -> None:
         self._end_child()

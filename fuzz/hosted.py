@@ -4,7 +4,7 @@ The parent imports the engine, compiles the kernels and loads the large vocabula
 forks a child for the work. A child that crashed, or was ended because it hung or grew, is followed
 by another one within milliseconds, just as fresh as the first.
 
-    messages of the child      Ready(pid)    Told(problem, step)    Answer(value, seconds)
+    messages of the child      Ready(pid)    Compiling(now)    Told(problem, step)    Answer(value, seconds)
     messages of the parent     Died(code)    NotStarted(why)
 """
 
@@ -28,7 +28,7 @@ from .engines import Engine
 from .trace import trace_case
 from .walks import lead
 
-__all__ = ["Answer", "Died", "NotStarted", "Ready", "Told", "resident_megabytes", "serve"]
+__all__ = ["Answer", "Compiling", "Died", "NotStarted", "Ready", "Told", "resident_megabytes", "serve"]
 
 PR_SET_PDEATHSIG = 1
 SMALL = VocabularySpec(tokens=(b"a", b"b", b""), eos_ids=(2,), size=3)
@@ -71,6 +71,13 @@ class Told:
 
     problem: int
     step: Step
+
+
+@dataclass(frozen=True, slots=True)
+class Compiling:
+    """Whether a source is being compiled: what takes too long there is another matter than in a walk."""
+
+    now: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +132,16 @@ def work(engine: Engine, pipe: Connection) -> None:
 
 def obey(engine: Engine, order: tuple[Any, ...], pipe: Connection) -> Any:
     """Carry out an order: trace a case, or lead through it and tell each step before it is taken."""
+
+    def watch(compiling: bool) -> None:
+        pipe.send(Compiling(compiling))
+
     try:
         match order:
             case ("trace", case):
-                return trace_case(engine, case)
+                return trace_case(engine, case, watch)
             case (_, case, seed):
-                return lead(engine, case, seed, lambda problem, step: pipe.send(Told(problem, step)))
+                return lead(engine, case, seed, lambda problem, step: pipe.send(Told(problem, step)), watch)
     except Exception as error:  # the case cannot be built
         return error
 

@@ -31,11 +31,11 @@ ITSELF = "fuzzer"
 """Under this name the worker's own processor time is counted: generating, judging, comparing, shrinking."""
 REAL_EVERY = 8
 """One case in so many is over a real vocabulary, where both kinds are asked for."""
-COSTLY = ("hang", "growth", "error", "slow")
+COSTLY = ("hang", "growth", "error", "slow", "slow-compile")
 """Checks that can take seconds each time a case is tried: the first is shrunk, of others like it a sample."""
 ALWAYS_SHRUNK = 3
 """How many differences that look like the same known one are shrunk before that becomes a sample ..."""
-LARGE_ONLY = ("hang", "growth", "slow")
+LARGE_ONLY = ("hang", "growth", "slow", "slow-compile")
 """Checks that an excerpt of a large vocabulary could not show."""
 SAMPLE = 16
 """... of one in so many."""

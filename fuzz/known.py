@@ -36,6 +36,8 @@ __all__ = ["KnownDifference", "classify", "known_differences"]
 
 HOME = Path(__file__).parent
 FILE = HOME / "known_differences.toml"
+LONGEST_SHOWN = 200
+"""Characters of a source in the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,8 @@ def table() -> str:
     for entry in known_differences():
         case = read_finding(entry.example_path).case
         problem = case.problems[-1]
-        shown = f"`{_cell(problem.source.strip().replace(chr(10), '; '))}`"
+        source = problem.source.strip().replace("\n", "; ")
+        shown = f"`{_cell(source if len(source) <= LONGEST_SHOWN else source[:LONGEST_SHOWN] + ' ...')}`"
         if problem.texts:
             shown += f" on `{_cell(problem.texts[0])}`"
         lines.append(f"| `{entry.name}` | {_cell(entry.explanation)} | {shown} | {_cell(entry.decided_by)} |")

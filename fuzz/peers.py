@@ -72,6 +72,10 @@ class XGrammar(Engine):
         except (RuntimeError, ValueError) as error:
             raise Refused(str(error).strip()) from None
 
+    def forget(self, vocabulary: Vocabulary) -> None:
+        """See `Engine`. Parts of grammars are kept too, for other grammars that have them."""
+        self.compiler(vocabulary).clear_cache()
+
     def start(self, compiled: Any) -> Position:
         """See `Engine`."""
         return XGrammarPosition(self.package.GrammarMatcher(compiled))

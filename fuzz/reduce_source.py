@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from infernix.gbnf import grammar as ir
 from infernix.gbnf.errors import RequestError
@@ -31,10 +31,21 @@ from infernix.gbnf.printer import print_grammar
 
 from .spelling import canonical, dumps
 
-__all__ = ["smaller_sources", "smaller_texts"]
+__all__ = ["smaller_sources", "smaller_texts", "without_parts"]
+
+Item = TypeVar("Item")
 
 _COUNT = re.compile(r"\{(\d+)(,?)(\d*)\}")
 _CLASS = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\.")
+
+
+def without_parts(items: tuple[Item, ...]) -> Iterator[tuple[Item, ...]]:
+    """The sequence without one part: halves, then quarters, down to single items, from the end."""
+    size = len(items)
+    while size > 0:
+        for start in range(len(items) - size, -1, -size):
+            yield (*items[:start], *items[start + size :])
+        size //= 2
 
 
 def smaller_sources(kind: str, source: str) -> Iterator[str]:
@@ -86,19 +97,13 @@ def _values(value: Any) -> Iterator[Any]:
     match value:
         case dict():
             yield from _children(value)
-            if value:
-                yield {}
-            for key in reversed(list(value)):
-                yield {name: item for name, item in value.items() if name != key}
+            yield from map(dict, without_parts(tuple(value.items())))
             for key, item in value.items():
                 for smaller in _values(item):
                     yield {**value, key: smaller}
         case list():
             yield from _children(value)
-            if value:
-                yield []
-            for place in range(len(value) - 1, -1, -1):
-                yield value[:place] + value[place + 1 :]
+            yield from map(list, without_parts(tuple(value)))
             for place, item in enumerate(value):
                 for smaller in _values(item):
                     yield [*value[:place], smaller, *value[place + 1 :]]

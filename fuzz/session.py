@@ -98,6 +98,9 @@ class Session:
 
     def shows(self, finding: Finding, case: Case) -> Difference | None:
         """The finding's difference in another case, if it is there."""
+        if finding.difference.check == "slow-compile":
+            # An engine that has compiled the case before, or most of it, may have kept that.
+            self.renew(finding.engines)
         for difference in self.check(case, finding.engines):
             if difference.signature == finding.difference.signature:
                 return difference

@@ -9,17 +9,15 @@ is spent. All reductions work on the case as plain data, so a file from elsewher
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TypeVar
 
 from .case import Case, Problem, Step
-from .reduce_source import smaller_sources, smaller_texts
+from .reduce_source import smaller_sources, smaller_texts, without_parts
 from .reduce_vocabulary import smaller_vocabularies
 
 __all__ = ["shrink"]
 
-Item = TypeVar("Item")
 Pass = Callable[[Case], Iterator[Case]]
 
 
@@ -44,15 +42,6 @@ def shrink(case: Case, shows: Callable[[Case], bool], seconds: float = 30.0, mos
                         case, going, improved = candidate, True, True
                         break
     return case
-
-
-def without_parts(items: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
-    """The sequence without one part: halves, then quarters, down to single items, from the end."""
-    size = len(items)
-    while size > 0:
-        for start in range(len(items) - size, -1, -size):
-            yield (*items[:start], *items[start + size :])
-        size //= 2
 
 
 def fewer_problems(case: Case) -> Iterator[Case]:

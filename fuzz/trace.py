@@ -12,15 +12,16 @@ here an engine is only held against itself:
     padding     no bit is set that belongs to no token
     error       no exception but a refusal
     slow        a mask over a large vocabulary takes no more than SLOW_SECONDS, or not the second time
+    slow-compile    a source is compiled for a large vocabulary in SLOW_COMPILE_SECONDS, or the second time
     place       an error of ours about a source is at a place that is in the source (`places.py`)
 """
 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from time import thread_time
+from time import process_time, thread_time
 from typing import Any
 
 import numpy as np
@@ -33,12 +34,21 @@ from .engines import Engine, Position, Refused
 from .places import misplaced
 from .spelling import LARGE, Speller, reorderings
 
-__all__ = ["Complaint", "Run", "Trace", "View", "trace_case"]
+__all__ = ["Complaint", "Run", "Trace", "View", "Watch", "nobody", "trace_case"]
 
 LONGEST_MESSAGE = 300
 MOST_FINISHED = 4
 SLOW_SECONDS = 0.01
 """Processor time of a mask over a large vocabulary that decoding would notice."""
+SLOW_COMPILE_SECONDS = 0.25
+"""Processor time of compiling for a large vocabulary that whoever waits for the first token would notice."""
+
+Watch = Callable[[bool], None]
+"""Told True before a source is compiled, and False after, unless it was refused."""
+
+
+def nobody(_compiling: bool) -> None:
+    """Watches nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +111,21 @@ class Run:
         self.past = [self.look(self.position)]
         """The views after each token of the text."""
         self.trace.views.append(self.past[0])
+
+    @classmethod
+    def begin(cls, engine: Engine, problem: Problem, vocabulary: Vocabulary, watch: Watch = nobody) -> Run:
+        """The position before the first token of a problem, whose source is compiled. Raises Refused."""
+        watch(True)
+        compiled, seconds = _timed_compile(engine, problem, vocabulary)
+        if slow := seconds > SLOW_COMPILE_SECONDS and vocabulary.size >= LARGE:
+            # Once more, as with masks: what an engine does only once for a vocabulary is no fault of the source.
+            engine.forget(vocabulary)
+            compiled, seconds = _timed_compile(engine, problem, vocabulary)
+        watch(False)
+        run = cls(engine, compiled, vocabulary, problem.kind)
+        if slow and seconds > SLOW_COMPILE_SECONDS:
+            run._complain_once("slow-compile", "extra", f"{1000 * seconds:.0f} ms to compile")
+        return run
 
     def look(self, position: Position) -> View:
         """The view of a position."""
@@ -249,6 +274,13 @@ class Run:
         self.trace.complaints.append(Complaint(check, step, direction, tuple(tokens)[:8], detail))
 
 
+def _timed_compile(engine: Engine, problem: Problem, vocabulary: Vocabulary) -> tuple[Any, float]:
+    """What an engine makes of a source, and the processor time that took, in all of the process's threads."""
+    began = process_time()
+    compiled = engine.compile(problem.kind, problem.source, vocabulary)
+    return compiled, process_time() - began
+
+
 def ids_of(mask: bytes, size: int) -> list[int]:
     """The token ids of the bits that are set."""
     bits = np.unpackbits(np.frombuffer(mask, dtype=np.uint8), bitorder="little")[:size]
@@ -256,24 +288,23 @@ def ids_of(mask: bytes, size: int) -> list[int]:
     return found
 
 
-def trace_case(engine: Engine, case: Case) -> list[Trace]:
+def trace_case(engine: Engine, case: Case, watch: Watch = nobody) -> list[Trace]:
     """What the engine shows on each problem of the case, worked through in order."""
     vocabulary = case.vocabulary.build()
-    return [_trace(engine, problem, vocabulary, bool(case.vocabulary.name)) for problem in case.problems]
+    return [_trace(engine, problem, vocabulary, bool(case.vocabulary.name), watch) for problem in case.problems]
 
 
-def _trace(engine: Engine, problem: Problem, vocabulary: Vocabulary, large: bool) -> Trace:
+def _trace(engine: Engine, problem: Problem, vocabulary: Vocabulary, large: bool, watch: Watch) -> Trace:
     objection = engine.objection(problem.kind, problem.source, vocabulary, large)
     if objection is not None:
         return Trace(refused=objection)
     run = None
     try:
-        compiled = engine.compile(problem.kind, problem.source, vocabulary)
-        run = Run(engine, compiled, vocabulary, problem.kind)
+        run = Run.begin(engine, problem, vocabulary, watch)
         for step in problem.walk:
             if not run.apply(step):
                 break
-        run.trace.verdicts = verdicts(engine, compiled, problem, vocabulary)
+        run.trace.verdicts = verdicts(engine, run.compiled, problem, vocabulary)
     except Refused as refusal:
         return refusing_trace(engine, problem, refusal)
     except Exception as error:

@@ -18,7 +18,7 @@ from .case import Case, Problem, Step
 from .choices import Choose, chance, one_of, seeded
 from .engines import Engine, Refused
 from .spelling import Speller
-from .trace import Run, Trace, failed, refusing_trace, verdicts
+from .trace import Run, Trace, Watch, failed, nobody, refusing_trace, verdicts
 
 __all__ = ["lead"]
 
@@ -38,7 +38,11 @@ Announce = Callable[[int, Step], None]
 
 
 def lead(
-    engine: Engine, case: Case, seed: str, announce: Announce = lambda _problem, _step: None
+    engine: Engine,
+    case: Case,
+    seed: str,
+    announce: Announce = lambda _problem, _step: None,
+    watch: Watch = nobody,
 ) -> tuple[Case, list[Trace]]:
     """The case with a walk for each problem, and what the engine showed on the way.
 
@@ -48,7 +52,7 @@ def lead(
     traces = []
     for index, problem in enumerate(case.problems):
         walker = Walker(seeded(seed, index), vocabulary, partial(announce, index))
-        trace = walker.lead(engine, problem, bool(case.vocabulary.name))
+        trace = walker.lead(engine, problem, bool(case.vocabulary.name), watch)
         if not problem.walk:
             case = case.with_problem(index, Problem(problem.kind, problem.source, tuple(walker.steps), problem.texts))
         traces.append(trace)
@@ -64,17 +68,16 @@ class Walker:
         self.announce = announce
         self.steps: list[Step] = []
 
-    def lead(self, engine: Engine, problem: Problem, large: bool) -> Trace:
+    def lead(self, engine: Engine, problem: Problem, large: bool, watch: Watch = nobody) -> Trace:
         """Walk on a fresh position of the engine."""
         objection = engine.objection(problem.kind, problem.source, self.vocabulary, large)
         if objection is not None:
             return Trace(refused=objection)
         run = None
         try:
-            compiled = engine.compile(problem.kind, problem.source, self.vocabulary)
-            run = Run(engine, compiled, self.vocabulary, problem.kind)
+            run = Run.begin(engine, problem, self.vocabulary, watch)
             self.walk(run, problem)
-            run.trace.verdicts = verdicts(engine, compiled, problem, self.vocabulary)
+            run.trace.verdicts = verdicts(engine, run.compiled, problem, self.vocabulary)
         except Refused as refusal:
             return refusing_trace(engine, problem, refusal)
         except Exception as error:

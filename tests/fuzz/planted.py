@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from typing import Any
 
 from infernix.fuzz.engines import Capabilities, Engine, Infernix, Position, Reference, Refused, make_engine
@@ -168,8 +169,46 @@ class Stern(Reference):
         return super().compile(kind, source, vocabulary)
 
 
+class SlowCompile(Reference):
+    """Takes 0.3 s of processor time to compile: always, or only the first time."""
+
+    capabilities = Capabilities()
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.compiled = 0
+
+    def compile(self, kind: str, source: str, vocabulary: Any) -> Any:
+        self.compiled += 1
+        until = time.process_time() + (0.3 if self.name == "SlowCompile" or self.compiled == 1 else 0.0)
+        while time.process_time() < until:
+            pass
+        return super().compile(kind, source, vocabulary)
+
+
+class HangingCompile(Reference):
+    """Never ends compiling a grammar that has a dog in it."""
+
+    name = "HangingCompile"
+    capabilities = Capabilities()
+
+    def compile(self, kind: str, source: str, vocabulary: Any) -> Any:
+        while "dog" in source:
+            pass
+        return super().compile(kind, source, vocabulary)
+
+
+OTHERS: dict[str, Callable[[], Engine]] = {
+    "Unsound": Unsound,
+    "Stern": Stern,
+    "SlowCompile": lambda: SlowCompile("SlowCompile"),
+    "SlowFirstCompile": lambda: SlowCompile("SlowFirstCompile"),
+    "HangingCompile": HangingCompile,
+}
+
+
 def make(name: str) -> Engine:
     """An engine with a fault, or an ordinary one."""
-    if name in ("Unsound", "Stern"):
-        return Unsound() if name == "Unsound" else Stern()
+    if name in OTHERS:
+        return OTHERS[name]()
     return Planted(name) if name in FAULTS else make_engine(name)

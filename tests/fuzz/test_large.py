@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import pytest
@@ -65,6 +66,24 @@ def test_a_slow_mask_is_found_and_stays_with_the_large_vocabulary() -> None:
     report = worker.report(finding)
     assert report.finding.case.vocabulary.name == "words"
     assert report.finding.case.problems[0].walk == ()
+
+
+def test_slow_compiling_is_found_and_stays_with_the_large_vocabulary() -> None:
+    case = Case(VocabularySpec(name="words"), (Problem("gbnf", 'root ::= "cat"+'),))
+    worker = worker_on("SlowCompile", 3)
+    (finding,) = worker.session.examine(case, "1")
+    assert finding.difference.check == "slow-compile"
+    assert re.fullmatch(r"3\d\d ms to compile", finding.difference.detail)
+    report = worker.report(finding)
+    assert report.finding.case.vocabulary.name == "words"
+    assert report.finding.case.problems[0].walk == ()
+    assert report.known is None
+
+
+def test_compiling_that_is_slow_only_the_first_time_is_no_fault() -> None:
+    case = Case(VocabularySpec(name="words"), (Problem("gbnf", 'root ::= "cat"+'),))
+    worker = worker_on("SlowFirstCompile")
+    assert worker.session.examine(case, "1") == []
 
 
 def test_timing_a_slow_mask_does_not_change_what_is_seen() -> None:
