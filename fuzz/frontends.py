@@ -12,6 +12,7 @@ Seeds are sources of the generators (`fuzz.generators`), and small tokenizer fil
 
 from __future__ import annotations
 
+import base64
 import importlib.util
 import json
 import struct
@@ -91,6 +92,16 @@ def _tokenizer_json() -> Target:
     return _from_file(load_tokenizer_json)
 
 
+def _tiktoken() -> Target:
+    from infernix.matcher.loaders import load_tiktoken
+
+    def load(path: Path, eos_ids: list[int] | None) -> None:
+        # Which tokens are special, and which of them end the sequence, is nowhere in such a file.
+        load_tiktoken(path, special={"<end>": 3}, eos_ids=eos_ids or [3])
+
+    return _from_file(load)
+
+
 def _gguf() -> Target:
     from infernix.matcher.loaders import load_gguf
 
@@ -127,6 +138,7 @@ FRONT_ENDS: dict[str, Callable[[], Target]] = {
     "regex": _regex,
     "schema": _schema,
     "tokenizer-json": _tokenizer_json,
+    "tiktoken": _tiktoken,
     "gguf": _gguf,
 }
 
@@ -142,6 +154,8 @@ def seeds(name: str) -> Iterator[bytes]:
     match name:
         case "tokenizer-json":
             yield from map(_json_bytes, _tokenizers())
+        case "tiktoken":
+            yield from _tiktoken_files()
         case "gguf":
             yield from _gguf_files()
         case _:
@@ -163,6 +177,13 @@ def _tokenizers() -> Iterator[dict[str, object]]:
     steps = [{"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}, {"type": "ByteFallback"}]
     unigram = {"type": "Unigram", "vocab": pieces, "unk_id": 0, "byte_fallback": True}
     yield {"model": unigram, "decoder": {"type": "Sequence", "decoders": steps}, "added_tokens": added}
+
+
+def _tiktoken_files() -> Iterator[bytes]:
+    tokens = (b"a", b"b", b"ab")
+    yield b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(tokens))
+    # Blank lines, another line end, ids out of order and with a gap.
+    yield b"\n".join(b"%s\t%d\r" % (base64.b64encode(token), 9 - rank) for rank, token in enumerate(tokens)) + b"\n\n"
 
 
 def _gguf_files() -> Iterator[bytes]:

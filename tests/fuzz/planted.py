@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from infernix.fuzz.campaign import Clock
+from infernix.fuzz.case import Case
 from infernix.fuzz.engines import Capabilities, Engine, Infernix, Position, Reference, Refused, make_engine
+from infernix.fuzz.job import Outcome, Worker
 from infernix.matcher.bitmask import Words
 
-__all__ = ["FAULTS", "make"]
+__all__ = ["FAULTS", "OneWorker", "make"]
 
 KEPT: list[bytearray] = []
 
@@ -196,6 +199,20 @@ class HangingCompile(Reference):
         while "dog" in source:
             pass
         return super().compile(kind, source, vocabulary)
+
+
+class OneWorker:
+    """A pool of one worker in this process, which stops after some cases."""
+
+    def __init__(self, worker: Worker, most: int) -> None:
+        self.worker, self.most = worker, most
+
+    def outcomes(self, orders: Iterator[tuple[int, Case | None]], clock: Clock) -> Iterator[Outcome | None]:
+        for _, (number, case) in zip(range(self.most), orders):
+            yield self.worker.run(number, case)
+
+    def close(self) -> None:
+        self.worker.close()
 
 
 OTHERS: dict[str, Callable[[], Engine]] = {

@@ -11,10 +11,18 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.fuzz.planted import OneWorker
+from typer.testing import CliRunner
 
-from infernix.fuzz.host import EngineFailed
+from infernix.fuzz.campaign import Campaign
+from infernix.fuzz.commands import app
+from infernix.fuzz.engines import make_engine
+from infernix.fuzz.generate import PROBLEMS
+from infernix.fuzz.host import EngineFailed, Local
+from infernix.fuzz.job import Settings, Worker
 
 COMMAND = [sys.executable, "-m", "infernix.fuzz", "run", "--engines", "reference", "--kind", "choice"]
 COMMAND += ["--vocabulary", "synthetic", "--seed", "5"]
@@ -31,8 +39,8 @@ def address() -> Iterator[str]:
     cluster.shutdown()
 
 
-def state_of(folder: Path) -> dict[str, object]:
-    state: dict[str, object] = json.loads((folder / "campaign.json").read_text(encoding="utf-8"))
+def state_of(folder: Path) -> dict[str, Any]:
+    state: dict[str, Any] = json.loads((folder / "campaign.json").read_text(encoding="utf-8"))
     return state
 
 
@@ -59,9 +67,11 @@ def test_a_campaign_runs_on_a_cluster_is_interrupted_and_goes_on_here(address: s
     first = state_of(tmp_path / "campaign")
     assert first["problems"]
 
-    again = subprocess.run([*COMMAND, *out, "0.02"], capture_output=True, text=True, check=True)
-    assert "going on at case" in again.stderr
-    assert state_of(tmp_path / "campaign")["done"] >= first["done"]  # type: ignore[operator]
+    settings = Settings(("reference",), ("choice",), seed=5)
+    campaign = Campaign(settings, tmp_path / "campaign")
+    assert campaign.resumed
+    worker = Worker(settings, lambda name, _: Local(make_engine(name)))
+    assert campaign.run(OneWorker(worker, 2), 600).problems == first["problems"] + 2 * PROBLEMS
 
 
 @pytest.mark.slow
@@ -69,7 +79,6 @@ def test_both_workers_of_a_cluster_find_what_one_here_finds(address: str, tmp_pa
     pytest.importorskip("xgrammar")
     from infernix.fuzz.campaign import Clock
     from infernix.fuzz.cluster import Cluster
-    from infernix.fuzz.job import Settings, Worker
 
     settings = Settings(("xgrammar",), ("choice",), seed=3, shrink_seconds=2.0)
     worker = Worker(settings)
@@ -95,7 +104,6 @@ def test_both_workers_of_a_cluster_find_what_one_here_finds(address: str, tmp_pa
 def test_what_fails_on_a_node_is_told_here(address: str, tmp_path: Path) -> None:
     from infernix.fuzz.campaign import Clock
     from infernix.fuzz.cluster import Cluster
-    from infernix.fuzz.job import Settings
     from infernix.gbnf.errors import RequestError
 
     nobody = Cluster(Settings(("no such engine",), ("choice",)), address, 1)
@@ -108,13 +116,15 @@ def test_what_fails_on_a_node_is_told_here(address: str, tmp_path: Path) -> None
         Cluster(Settings(("reference",), ("choice",)), address, 3)
 
 
-def test_no_cluster_and_no_ray_are_errors_that_say_so() -> None:
+def test_no_cluster_and_no_ray_are_errors_that_say_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="no Ray here: pip install 'infernix[ray]'")
-    command = [*COMMAND, "--ray", "127.0.0.1:1"]
-    assert "no Ray cluster at 127.0.0.1:1" in subprocess.run(command, capture_output=True, text=True).stderr
-    missing = "import sys; sys.modules['ray'] = None; from infernix.fuzz.commands import main; main()"
-    done = subprocess.run([sys.executable, "-c", missing, *command[3:]], capture_output=True, text=True)
-    assert done.returncode != 0
+    arguments = [*COMMAND[3:], "--out", str(tmp_path), "--ray", "127.0.0.1:1"]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 2
+    assert "no Ray cluster at 127.0.0.1:1" in done.stderr
+    monkeypatch.setitem(sys.modules, "ray", None)
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 2
     assert "pip install 'infernix[ray]'" in done.stderr
 
 

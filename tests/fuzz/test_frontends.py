@@ -22,6 +22,13 @@ def test_seeds_are_what_the_front_ends_read(tmp_path: Path) -> None:
     assert [read.token_bytes(i) for i in range(3)] == [b"a", b"b", b"ab"]
     path.write_bytes(pieces)
     assert Vocabulary.from_tokenizer_json(path, eos_ids=[3]).token_bytes(1) == b" a"
+    plain, odd = seeds("tiktoken")
+    path.write_bytes(plain)
+    read = Vocabulary.from_tiktoken(path, special={"<end>": 3}, eos_ids=[3])
+    assert [read.token_bytes(i) for i in range(3)] == [b"a", b"b", b"ab"]
+    path.write_bytes(odd)
+    read = Vocabulary.from_tiktoken(path, special={"<end>": 3}, eos_ids=[3])
+    assert [read.token_bytes(i) for i in (9, 8, 7)] == [b"a", b"b", b"ab"]
     for file in seeds("gguf"):
         path.write_bytes(file)
         assert Vocabulary.from_gguf(path).eos_ids == (2,)

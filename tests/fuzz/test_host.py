@@ -16,6 +16,7 @@ ONE = Case(SPEC, (Problem("choice", '["aaa"]', (Step("token", (0,)),)),))
 THREE = Case(SPEC, (Problem("choice", '["aaa"]', (Step("token", (0,)),) * 3),))
 DOG = Case(SPEC, (Problem("choice", '["dog"]'),))
 TIGHT = Limits(seconds=1.0, megabytes=90)
+QUICK = Limits(seconds=0.5, megabytes=90)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,7 @@ TIGHT = Limits(seconds=1.0, megabytes=90)
     ],
 )
 def test_a_failing_process_is_reported_and_started_again(fault: str, case: Case, check: str, detail: str) -> None:
-    host = Host(fault, TIGHT, make)
+    host = Host(fault, QUICK, make)
     try:
         assert len(host.trace(ONE)[0].views) == 2
         first = host.child
