@@ -20,35 +20,41 @@ NOUNS = ("user", "weather", "file", "order", "route", "price", "page")
 
 def large_schema(choose: Choose) -> dict[str, Any]:
     """Functions with arguments, alternatives without a name, or one object with many properties."""
+    # People write all their objects alike: only then what each of these costs can show.
+    closed, required = not chance(choose, 4), chance(choose, 2)
+
+    def an_object(properties: dict[str, Any]) -> dict[str, Any]:
+        result: dict[str, Any] = {"type": "object", "properties": properties}
+        if required:
+            result["required"] = list(properties)
+        if closed:
+            result["additionalProperties"] = False
+        return result
+
+    def arguments(count: int) -> dict[str, Any]:
+        return {name: _value(choose) for name in _names(choose, count)}
+
     match choose(4):
         case 0 | 1:
-            return functions(choose, one_of(choose, FUNCTIONS), one_of(choose, ARGUMENTS))
+            most = one_of(choose, ARGUMENTS)
+            names = _names(choose, one_of(choose, FUNCTIONS))
+            return {"anyOf": [_call(name, an_object(arguments(1 + choose(most)))) for name in names]}
         case 2:
             names = _names(choose, one_of(choose, FUNCTIONS))
-            return {"anyOf": [_object(choose, {name: _value(choose)}) for name in names]}
+            return {"anyOf": [an_object({name: _value(choose)}) for name in names]}
         case _:
-            names = _names(choose, one_of(choose, PROPERTIES))
-            return _object(choose, {name: _value(choose) for name in names})
+            return an_object(arguments(one_of(choose, PROPERTIES)))
 
 
-def functions(choose: Choose, count: int, most_arguments: int) -> dict[str, Any]:
-    """A call of one of so many functions, by its name, with the arguments of each."""
-    calls = []
-    for name in _names(choose, count):
-        arguments = {argument: _value(choose) for argument in _names(choose, 1 + choose(most_arguments))}
-        call = {"name": {"const": name}, "arguments": _object(choose, arguments)}
-        calls.append({"type": "object", "properties": call, "required": list(call), "additionalProperties": False})
-    return {"anyOf": calls}
-
-
-def _object(choose: Choose, properties: dict[str, Any]) -> dict[str, Any]:
-    """An object of these properties, all of them required or none, with others or without."""
-    result: dict[str, Any] = {"type": "object", "properties": properties}
-    if chance(choose, 2):
-        result["required"] = list(properties)
-    if not chance(choose, 4):
-        result["additionalProperties"] = False
-    return result
+def _call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """A call of a function, by its name."""
+    properties = {"name": {"const": name}, "arguments": arguments}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def _value(choose: Choose) -> dict[str, Any]:

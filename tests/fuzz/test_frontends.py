@@ -50,6 +50,6 @@ def test_a_short_run_reaches_the_reader_and_finds_nothing(name: str, tmp_path: P
     result = fuzz_front_end(name, 5, tmp_path)
     assert result.faults == (), result.log
     assert result.inputs > 0
-    # What is not instrumented has no edges; the smallest reader has about a hundred.
-    assert result.covered > 50
+    # What is not instrumented has no edges; the smallest reader, of lines with two words each, has about sixty.
+    assert result.covered > 30
     assert any((tmp_path / "corpus" / name).iterdir())

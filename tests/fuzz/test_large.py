@@ -6,14 +6,19 @@ import re
 from functools import cache
 from itertools import product
 
+import jsonschema
 import pytest
 from tests.fuzz.planted import make
 
 from infernix.fuzz import real
 from infernix.fuzz.case import Case, Problem, Step, VocabularySpec
+from infernix.fuzz.choices import seeded
+from infernix.fuzz.generators.instances import instance
+from infernix.fuzz.generators.large_schemas import large_schema
 from infernix.fuzz.host import Local
 from infernix.fuzz.job import Settings, Worker
 from infernix.fuzz.reduce_vocabulary import excerpts
+from infernix.fuzz.schema_features import of_schema
 from infernix.matcher.vocabulary import Vocabulary
 
 LETTERS = "abcdefghijklmnopqrstuv"
@@ -97,3 +102,16 @@ def test_timing_a_slow_mask_does_not_change_what_is_seen() -> None:
     (slow,), (quick,) = (Local(make(name)).trace(case) for name in ("Slow", "infernix"))
     assert slow.sights == quick.sights
     assert slow.views == quick.views
+
+
+def test_large_schemas_have_many_parts_and_instances_that_fit() -> None:
+    schemas = [large_schema(seeded(1, number)) for number in range(40)]
+    sizes = [len(schema.get("anyOf", schema.get("properties", ()))) for schema in schemas]
+    assert (min(sizes), max(sizes)) == (8, 240)
+    assert {"open-names" in of_schema(schema) for schema in schemas} == {True, False}
+    for schema in schemas[:5]:
+        jsonschema.Draft202012Validator.check_schema(schema)
+        validator = jsonschema.Draft202012Validator(schema)
+        fits = [validator.is_valid(instance(seeded(2, i), schema, schema, 0)) for i in range(20)]
+        assert any(fits) or "properties" in schema
+        assert not all(fits)
