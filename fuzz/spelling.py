@@ -16,6 +16,8 @@ from .choices import Choose
 __all__ = ["LARGE", "Speller", "canonical", "dumps", "reorderings"]
 
 MOST_ORDERS = 24
+MOST_CHARACTERS = 24 * 400
+"""Of all orders of one text together: engines read each of them."""
 LARGE = 10_000
 """Tokens of a vocabulary of which everything is kept that takes long to make."""
 
@@ -91,7 +93,8 @@ def reorderings(text: str) -> list[str]:
     """The text, if it is canonical with the keys of its objects in other orders too; itself comes first."""
     if not canonical(text) or "{" not in text:
         return [text]
-    return [dumps(variant) for variant in islice(_reorderings(json.loads(text)), MOST_ORDERS)]
+    count = max(1, min(MOST_ORDERS, MOST_CHARACTERS // len(text)))
+    return [dumps(variant) for variant in islice(_reorderings(json.loads(text)), count)]
 
 
 def _reorderings(value: Any) -> Iterator[Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from infernix.fuzz.case import Problem
@@ -77,3 +79,9 @@ def test_orders_of_keys_are_tried_for_canonical_texts_only() -> None:
     assert canonical('"a\\n"')
     assert not canonical('"\\u0061"')
     assert not canonical("[1")
+
+
+def test_long_texts_are_tried_in_few_orders() -> None:
+    short, long = (json.dumps({f"a{i}": i for i in range(count)}) for count in (10, 2000))
+    assert len(reorderings(short)) == 24
+    assert reorderings(long) == [long]
