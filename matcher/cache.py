@@ -9,8 +9,10 @@ grammar in use outlives eviction.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
@@ -45,17 +47,23 @@ class CacheOutcome(StrEnum):
 
 @dataclass
 class _Entry:
-    """One key: `done` is set once `grammar` or `failure` is known; an interrupted build leaves neither."""
+    """One key: `turn` is held by the thread that builds it; then either `grammar` or `failure` is there."""
 
-    done: threading.Event = field(default_factory=threading.Event)
+    turn: threading.Lock = field(default_factory=threading.Lock)
     grammar: CompiledGrammar | None = None
     failure: BaseException | None = None
     nbytes: int = 0
 
-    def result(self) -> CompiledGrammar | None:
-        """The grammar, or the failure raised anew; None after an interrupted build."""
+    @property
+    def is_known(self) -> bool:
+        """Whether the build has ended, well or not; an interrupted one has not."""
+        return self.grammar is not None or self.failure is not None
+
+    def result(self) -> CompiledGrammar:
+        """The grammar, or the failure raised anew."""
         if self.failure is not None:
             raise _copy_of(self.failure)
+        assert self.grammar is not None
         return self.grammar
 
 
@@ -74,15 +82,36 @@ def _text_bytes(key: Hashable) -> int:
     return sum(map(_text_bytes, key)) if isinstance(key, tuple | frozenset) else 0
 
 
+_caches: weakref.WeakSet[CompileCache] = weakref.WeakSet()
+
+
+def _forget_threads() -> None:
+    for cache in _caches:
+        cache.forget_threads()
+
+
+os.register_at_fork(after_in_child=_forget_threads)
+
+
 class CompileCache:
-    """A bounded, thread-safe map from keys to compiled grammars."""
+    """A bounded, thread-safe map from keys to compiled grammars.
+
+    An interruption can come between any two instructions (Ctrl-C in the thread that builds, or the end of all
+    threads but one in a forked process), and may leave nobody waiting for what does not come. So whoever needs an
+    entry takes its lock, which is given back however a block is left, and looks what is known then.
+    """
 
     def __init__(self, budget: int = DEFAULT_CACHE_BYTES) -> None:
         self.budget = budget
-        self._lock = threading.Lock()
         self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
+        self.forget_threads()
+        _caches.add(self)
+
+    def forget_threads(self) -> None:
+        """Go on without the threads that were at work here: their locks are never given back."""
+        self._lock = threading.Lock()
         self._cold = threading.BoundedSemaphore(COLD_COMPILES)
-        self._nbytes = 0
+        self._entries = OrderedDict((key, entry) for key, entry in self._entries.items() if entry.is_known)
 
     def get(self, key: Hashable, build: Callable[[], CompiledGrammar]) -> tuple[CompiledGrammar, CacheOutcome]:
         """The grammar of `key`, from `build` if it is not known. Raises what `build` raised.
@@ -91,70 +120,79 @@ class CompileCache:
         request tries again. An interruption (KeyboardInterrupt, SystemExit) concerns the thread that
         builds, and no other: of those that waited, one builds instead.
         """
-        while True:
-            with self._lock:
-                entry = self._entries.get(key)
-                if entry is None:
-                    entry = self._entries[key] = _Entry()
-                    outcome = CacheOutcome.BUILT
-                else:
-                    self._entries.move_to_end(key)
-                    outcome = CacheOutcome.HIT if entry.done.is_set() else CacheOutcome.WAITED
-            if outcome is CacheOutcome.BUILT:
-                self._build(key, entry, build)
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None:
+                entry = self._entries[key] = _Entry()
             else:
-                entry.done.wait()
-            grammar = entry.result()
-            if grammar is not None:
-                return grammar, outcome
+                self._entries.move_to_end(key)
+        outcome = CacheOutcome.HIT
+        if not entry.is_known:
+            outcome = CacheOutcome.WAITED
+            with entry.turn:
+                if not entry.is_known:
+                    outcome = CacheOutcome.BUILT
+                    self._build(key, entry, build)
+        return entry.result(), outcome
 
     def _build(self, key: Hashable, entry: _Entry, build: Callable[[], CompiledGrammar]) -> None:
-        grammar: CompiledGrammar | None = None
-        texts = _text_bytes(key)
+        """Build and keep a grammar, or the failure that it ends in; the caller has the entry's turn."""
         try:
             with self._cold:
                 grammar = build()
-            nbytes = grammar.nbytes + texts
+            self._keep(key, entry, grammar, None, grammar.nbytes + _text_bytes(key))
         except RequestError as failure:
-            entry.failure = _copy_of(failure)
-            nbytes = FAILURE_BYTES + FAILURE_TEXTS * texts
+            nbytes = FAILURE_BYTES + FAILURE_TEXTS * _text_bytes(key)
+            self._keep(key, entry, None, _copy_of(failure), nbytes)
         except BaseException as failure:
             if isinstance(failure, Exception):
-                entry.failure = failure
+                entry.failure = failure  # for those who are waiting
+            else:
+                # It may have come when a place was taken and not yet entered: that place is lost.
+                self._cold = threading.BoundedSemaphore(COLD_COMPILES)
             with self._lock:
-                del self._entries[key]
-            entry.done.set()
+                if self._entries.get(key) is entry:
+                    del self._entries[key]
             raise
+
+    def _keep(
+        self,
+        key: Hashable,
+        entry: _Entry,
+        grammar: CompiledGrammar | None,
+        failure: BaseException | None,
+        nbytes: int,
+    ) -> None:
+        """Make a result known. The entry may have been dropped since: after an interruption, others go on with it."""
         with self._lock:
-            entry.grammar, entry.nbytes = grammar, nbytes
-            self._nbytes += nbytes
+            entry.nbytes, entry.grammar, entry.failure = nbytes, grammar, failure
+            self._entries[key] = entry
             self._evict()
-        entry.done.set()
 
     def _evict(self) -> None:
         """Drop the least recently used results until the rest fits. The caller holds the lock.
 
-        Grammars of a store that has been replaced go first: they would keep all of it alive.
+        Grammars of a store that has been replaced go first: they would keep all of it alive. What was
+        interrupted before it began goes too.
         """
         for key, entry in list(self._entries.items()):
-            if entry.grammar is not None and entry.grammar.store.replaced:
-                self._drop(key, entry)
+            is_old = entry.grammar is not None and entry.grammar.store.replaced
+            if is_old or not (entry.is_known or entry.turn.locked()):
+                del self._entries[key]
+        excess = self.nbytes - self.budget
         for key, entry in list(self._entries.items()):
-            if self._nbytes <= self.budget:
+            if excess <= 0:
                 return
             if entry.nbytes:
-                self._drop(key, entry)
-
-    def _drop(self, key: Hashable, entry: _Entry) -> None:
-        del self._entries[key]
-        self._nbytes -= entry.nbytes
+                del self._entries[key]
+                excess -= entry.nbytes
 
     def clear(self) -> None:
         """Forget every result; builds in progress go on."""
         with self._lock:
             for key, entry in list(self._entries.items()):
                 if entry.nbytes:
-                    self._drop(key, entry)
+                    del self._entries[key]
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -162,7 +200,7 @@ class CompileCache:
     @property
     def nbytes(self) -> int:
         """Bytes of what is kept."""
-        return self._nbytes
+        return sum(entry.nbytes for entry in list(self._entries.values()))
 
 
 class GrammarCompiler:

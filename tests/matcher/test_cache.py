@@ -6,11 +6,14 @@ not hoped for. No test sleeps to let something happen; `PATIENCE` only bounds a 
 
 from __future__ import annotations
 
+import linecache
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import count
 from random import Random
-from types import SimpleNamespace
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +21,7 @@ from tests.vocabularies import byte_level
 
 from infernix import GrammarCompiler, Matcher
 from infernix.gbnf.errors import ChoiceError, GrammarError, LimitError, RegexError, RequestError, SchemaError
+from infernix.matcher import cache as cache_module
 from infernix.matcher.cache import CacheOutcome, CompileCache
 from infernix.matcher.compile import CompiledGrammar
 
@@ -60,15 +64,20 @@ def until_waiting(cache: CompileCache, key: Any, build: Callable[[], Any], pool:
     """Ask for a key that another thread is building, and return once the question has joined that build."""
     joined = threading.Event()
     entry = cache._entries[key]
-    wait = entry.done.wait
+    turn = entry.turn
 
-    def announced(timeout: float | None = None) -> bool:
-        joined.set()
-        return wait(timeout)
+    class Announced:
+        def __enter__(self) -> None:
+            joined.set()
+            turn.acquire()
 
-    entry.done.wait = announced  # type: ignore[method-assign]
+        def __exit__(self, *_: object) -> None:
+            turn.release()
+
+    entry.turn = Announced()  # type: ignore[assignment]
     future = pool.submit(cache.get, key, build)
     assert joined.wait(PATIENCE)
+    entry.turn = turn
     return future
 
 
@@ -493,3 +502,51 @@ def test_failing_texts_do_not_outgrow_the_budget() -> None:
             compiler.gbnf(f"root ::= undefined-{i} # " + "x" * MIB)
     assert MIB < compiler.cache.nbytes <= 4 * MIB
     assert 1 <= len(compiler.cache) <= 4
+
+
+# --- interruptions
+
+
+def interrupted_at(place: int, work: Callable[[], object]) -> bool:
+    """Run `work` with a KeyboardInterrupt before a line of the cache or of `threading`; False if it has fewer lines.
+
+    Where a `with` block ends, its line comes once more, but no signal is looked at before the lock is given back.
+    """
+    seen: set[tuple[int, int]] = set()
+    lines = 0
+    files = {cache_module.__file__, threading.__file__}
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal lines
+        if frame.f_code.co_filename not in files:
+            return None
+        here = id(frame), frame.f_lineno
+        is_with = linecache.getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("with ")
+        if event == "line" and not (is_with and here in seen):
+            seen.add(here)
+            lines += 1
+            if lines == place:
+                raise KeyboardInterrupt
+        return trace
+
+    previous = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(previous)
+    return lines >= place
+
+
+def test_an_interruption_anywhere_leaves_nobody_waiting(threads: ThreadPoolExecutor) -> None:
+    for place in count(1):
+        cache = CompileCache()
+        if not interrupted_at(place, lambda cache=cache: cache.get("key", fake)):  # type: ignore[misc]
+            break
+        futures = [threads.submit(cache.get, key, fake) for key in ("key", "other", "third")]
+        assert all(future.result(PATIENCE) for future in futures), f"line {place}"
+        assert cache.get("key", never)[1] == HIT
+        assert (len(cache), cache.nbytes) == (3, 300 + len("keyotherthird"))
+    assert place > 30
