@@ -27,6 +27,7 @@ from .automaton import Automata, build_automata
 from .bitmask import pack
 from .earley import first_set
 from .first_use import announce_compilation
+from .forking import ONE_STORE, STORES, held_at_fork
 from .rule_automaton import COLUMNS, START, RuleAutomaton
 from .store import MAX_TOKEN_SETS, Heap, StandardRule, Store
 from .tables import FULL
@@ -79,7 +80,7 @@ class CompiledGrammar:
         return f"<CompiledGrammar of {count} {'rule' if count == 1 else 'rules'} over {self.vocabulary!r}>"
 
 
-_stores_lock = threading.Lock()
+_stores_lock = held_at_fork(threading.Lock(), STORES)
 
 
 def store_of(vocabulary: Vocabulary, features: int) -> Store:
@@ -88,7 +89,8 @@ def store_of(vocabulary: Vocabulary, features: int) -> Store:
         stores: dict[int, Store] = vars(vocabulary).setdefault("_stores", {})
         if features not in stores:
             announce_compilation(first_set)
-            stores[features] = Store(vocabulary, features)
+            store = stores[features] = Store(vocabulary, features)
+            held_at_fork(store.lock, ONE_STORE)
         return stores[features]
 
 
@@ -98,12 +100,13 @@ def replace_store(vocabulary: Vocabulary, full: Store, states: int, edges: int) 
         stores: dict[int, Store] = vars(vocabulary)["_stores"]
         if stores[full.features] is full:
             full.replaced = True
-            stores[full.features] = Store(
+            store = stores[full.features] = Store(
                 vocabulary,
                 full.features,
                 max(2 * states, len(full.tables.arrays["states"])),
                 max(2 * edges, len(full.tables.arrays["edges"])),
             )
+            held_at_fork(store.lock, ONE_STORE)
         return stores[full.features]
 
 

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from infernix.gbnf.errors import VocabularyError
 
 from .bitmask import Words, pack, words_for
+from .forking import VOCABULARY, held_at_fork
 from .trie import Trie
 from .trie_cache import cached_trie
 
@@ -111,7 +112,7 @@ class Vocabulary:
         ):
             self.kinds[list(ids)] = kind
         self.kinds.flags.writeable = False
-        self._lock = threading.Lock()
+        self._lock = held_at_fork(threading.Lock(), VOCABULARY)
 
     # --- facts about one id
 

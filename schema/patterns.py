@@ -6,6 +6,7 @@ of them is kept. Errors carry no pointer; the caller knows the place and adds it
 
 from __future__ import annotations
 
+import os
 from functools import cache, lru_cache
 from threading import Lock
 
@@ -27,6 +28,8 @@ SHOWN = 100
 
 UNFOLDING = Lock()
 """Held while a `LazyNfa` from here is used: they unfold as they are used, by one thread at a time."""
+# A child process has no thread that would give it back, and no use for an automaton that is half unfolded.
+os.register_at_fork(before=UNFOLDING.acquire, after_in_parent=UNFOLDING.release, after_in_child=UNFOLDING.release)
 
 
 @lru_cache(CACHED_PATTERNS)
