@@ -15,6 +15,8 @@ units, so that a context with its bounds takes a slice.
 
 from __future__ import annotations
 
+from typing import Any
+
 from .jit import int64, kernel, linked
 from .loops import ALONE, RISING
 from .tables import (
@@ -27,12 +29,11 @@ from .tables import (
     N_BRANCHES,
     N_GROUPS,
     SMALL_LIMITS,
-    STOPPED,
     arena,
     branches,
     byte_begin,
     child_bytes,
-    child_nodes,
+    children,
     exits,
     groups,
     head,
@@ -43,7 +44,7 @@ from .tables import (
     trie_nodes,
     trie_parent,
 )
-from .worklist import Heap
+from .worklist import Heap, stop
 
 LARGE = 2048
 """A group with exits at more trie nodes keeps them as ranges."""
@@ -57,13 +58,6 @@ NO_BRANCH = -3
 def limit(h: Heap, usual: int) -> int:
     """A limit between small and large, which tests lower to meet both cases."""
     return min(usual, 2) if head(h)[FEATURES] & SMALL_LIMITS else usual
-
-
-@kernel
-def stop(h: Heap) -> int:
-    """Note that the mask being built takes too much, and return FULL."""
-    head(h)[STOPPED] = 1
-    return FULL
 
 
 @kernel
@@ -278,15 +272,23 @@ def new_branch(h: Heap, number: int, members: int, tokens: int) -> int:
 
 
 @kernel
-def add_node(h: Heap, branch: int, node: int, units: int) -> None:
-    """Put a trie node into a branch that has room for it: as a member if it has children, and its tokens."""
+def end_of_own(h: Heap, child: Any) -> int:
+    """Where the tokens spelled exactly like a child end; they begin at its `first_token`."""
+    if child["first_child"] == child["end_child"]:
+        return int64(child["end_token"])
+    return int64(children(h)[child["first_child"]]["first_token"])
+
+
+@kernel
+def add_child(h: Heap, branch: int, child: Any, units: int) -> None:
+    """Put a child into a branch that has room for it: as a member if it has children itself, and its tokens."""
     words = arena(h)
     into = branches(h)[branch]
-    if trie_nodes(h)[node]["end"] > node + 1:
-        words[into["member_first"] + 2 * into["member_size"]] = node
+    if child["first_child"] < child["end_child"]:
+        words[into["member_first"] + 2 * into["member_size"]] = child["node"]
         words[into["member_first"] + 2 * into["member_size"] + 1] = units
         into["member_size"] += 1
-    for t in range(trie_nodes(h)[node]["first_token"], trie_nodes(h)[node + 1]["first_token"]):
+    for t in range(child["first_token"], end_of_own(h, child)):
         words[into["token_first"] + 2 * into["token_size"]] = trie_ids(h)[t]
         words[into["token_first"] + 2 * into["token_size"] + 1] = units
         into["token_size"] += 1
@@ -304,10 +306,10 @@ def count_children(h: Heap, number: int) -> None:
         node = arena(h)[branch["member_first"] + 2 * m]
         for c in range(trie_nodes(h)[node]["first_child"], trie_nodes(h)[node + 1]["first_child"]):
             byte = child_bytes(h)[c]
-            child = child_nodes(h)[c]
-            if trie_nodes(h)[child]["end"] > child + 1:
+            child = children(h)[c]
+            if child["first_child"] < child["end_child"]:
                 tally[byte, MEMBERS] += 1
-            tally[byte, TOKENS] += trie_nodes(h)[child + 1]["first_token"] - trie_nodes(h)[child]["first_token"]
+            tally[byte, TOKENS] += end_of_own(h, child) - child["first_token"]
 
 
 @kernel
@@ -318,7 +320,7 @@ def fill_children(h: Heap, number: int) -> None:
         node = arena(h)[branch["member_first"] + 2 * m]
         units = arena(h)[branch["member_first"] + 2 * m + 1]
         for c in range(trie_nodes(h)[node]["first_child"], trie_nodes(h)[node + 1]["first_child"]):
-            add_node(h, tallies(h)[child_bytes(h)[c], MEMBERS], child_nodes(h)[c], units)
+            add_child(h, tallies(h)[child_bytes(h)[c], MEMBERS], children(h)[c], units)
 
 
 # ── Children of large roots ─────────────────────────────────────────────────────────────

@@ -18,7 +18,6 @@ set's parts and of the rules called from them.
 
 from __future__ import annotations
 
-from .branch import stop
 from .calls import called, first_step
 from .earley import complete
 from .jit import int64, kernel, linked
@@ -43,7 +42,7 @@ from .tables import (
     tails,
 )
 from .tails import tail_of
-from .worklist import Heap
+from .worklist import Heap, stop
 
 ALL_UNITS = 1 << 29
 """A slice's upper bound that excludes nothing."""

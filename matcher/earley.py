@@ -30,11 +30,14 @@ set of a real text holds an EXIT item exactly if the text is in the language. Th
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .jit import entry, int64, kernel, linked, words_at
 from .moves import has_only_bytes, known_move, list_moves, open_row, remember_move
 from .needs import settle_needs
+from .plain import NOT_PLAIN, is_flat, plain_run, plain_step
 from .sets import intern, singleton
 from .tables import (
     AGENDA_SIZE,
@@ -51,6 +54,7 @@ from .tables import (
     FULL,
     HAS_SYMBOLIC,
     HAS_TOKENS,
+    ITEMS_STOP,
     LINK_COMPLETE,
     LINK_EXPAND,
     LINK_SETTLE,
@@ -76,7 +80,7 @@ from .tables import (
     token_sets,
     waits,
 )
-from .worklist import CLOSURE, STEP, Heap, begin, is_final, is_open, mix, push
+from .worklist import CLOSURE, COMPLETED, STEP, Heap, begin, is_final, is_open, mix, push, stop
 
 NOT_ONE = 256
 """What `only_byte` returns where no byte or several can follow."""
@@ -131,7 +135,7 @@ def predict(h: Heap, number: int) -> int:
             elif edge["kind"] == CALL:
                 start = rules(h)[edge["low"]]
                 after = state_table[edge["target"]]
-                if after["flags"] == FINAL and after["edge_count"] == 0:
+                if after["flags"] & FINAL and after["edge_count"] == 0:
                     push(h, CLOSURE, start, item["goal"], item["origin"], 0)
                     continue
                 push(h, CLOSURE, start, edge["low"], number, 0)
@@ -157,6 +161,8 @@ def keep_closure(h: Heap, number: int) -> int:
     first = head(h)[N_ITEMS]
     if first + size > len(stored):
         return FULL
+    if first + size > head(h)[ITEMS_STOP]:
+        return stop(h)
     kept = first
     width = int64(0)  # how many bytes the edges take, at most
     fallbacks = 0
@@ -236,6 +242,7 @@ def push_waiting(h: Heap, origin: int, goal: int) -> int:
 def complete_all(h: Heap) -> int:
     """Complete the final items of the STEP worklist, to a fixed point. Returns 0 or FULL."""
     todo = agenda(h)
+    begin(h, COMPLETED)
     i = 0
     while i < head(h)[AGENDA_SIZE + STEP]:
         item = todo[i, STEP]
@@ -244,9 +251,17 @@ def complete_all(h: Heap) -> int:
             if item["origin"] < 0:
                 count = item["count"] if item["count"] >= SYMBOLIC else 0
                 push(h, STEP, EXIT, item["goal"], item["origin"], count)
-            elif push_waiting(h, item["origin"], item["goal"]) == FULL:
+            elif is_first_completion(h, item) and push_waiting(h, item["origin"], item["goal"]) == FULL:
                 return FULL
     return FULL if head(h)[OVERFLOW] else 0
+
+
+@kernel
+def is_first_completion(h: Heap, item: Any) -> bool:
+    """Whether this step has not completed the frame of an item yet: in an ambiguous text it may end in many ways."""
+    before = head(h)[AGENDA_SIZE + COMPLETED]
+    push(h, COMPLETED, EXIT, item["goal"], item["origin"], 0)
+    return bool(head(h)[AGENDA_SIZE + COMPLETED] > before)
 
 
 @linked(LINK_SETTLE)
@@ -317,17 +332,40 @@ def step(h: Heap, number: int, byte: int) -> int:
     known = known_move(h, number, byte)
     if known != UNKNOWN:
         return known
-    if expand(h, number) == FULL:
-        return FULL
-    known = known_move(h, number, byte)
-    if known != UNKNOWN:
-        return known
-    begin(h, STEP)
-    scan_byte(h, number, byte)
-    after = settle(h)
-    if after != FULL:
+    after = plain_step(h, number, byte)
+    if after == NOT_PLAIN:
+        if expand(h, number) == FULL:
+            return FULL
+        known = known_move(h, number, byte)
+        if known != UNKNOWN:
+            return known
+        begin(h, STEP)
+        scan_byte(h, number, byte)
+        after = settle(h)
+    if after != FULL and sets(h)[number]["closure_size"] >= 0:
         remember_move(h, number, byte, after)
     return after
+
+
+@kernel
+def step_once(h: Heap, number: int, byte: int) -> int:
+    """The same for a set that is probably not asked again: what makes no calls is not expanded for it."""
+    if sets(h)[number]["closure_size"] >= 0 or not is_flat(h, number):
+        return step(h, number, byte)
+    begin(h, STEP)
+    record = sets(h)[number]
+    for i in range(record["first"], record["first"] + record["size"]):
+        item = items(h)[i]
+        scan_item(h, byte, item["state"], item["goal"], item["origin"], item["count"])
+    return settle(h)
+
+
+@kernel
+def know_tokens(h: Heap, number: int) -> int:
+    """See to it that the flag HAS_TOKENS of a set is known. Returns 0 or FULL."""
+    if sets(h)[number]["closure_size"] >= 0 or is_flat(h, number):
+        return 0
+    return expand(h, number)
 
 
 @linked(LINK_COMPLETE)
@@ -361,18 +399,19 @@ def advance(h: Heap, number: int, token: int) -> int:
 
     Returns DEAD if neither exists, FULL without room.
     """
-    if expand(h, number) == FULL:
+    if know_tokens(h, number) == FULL:
         return FULL
-    begins = token_begin(h)
-    after = number
-    for i in range(begins[token], begins[token + 1]):
-        after = step(h, after, token_data(h)[i])
-        if after == DEAD or after == FULL:
-            break
-    if after == FULL:
-        return FULL
-    if begins[token] == begins[token + 1]:
-        after = DEAD  # no bytes, no byte path
+    place = token_begin(h)[token]
+    end = token_begin(h)[token + 1]
+    after = int64(number) if place < end else int64(DEAD)  # no bytes, no byte path
+    while place < end and after != DEAD:
+        after, reached = plain_run(h, after, place, end)
+        if reached == place:
+            after = step_once(h, after, token_data(h)[place])
+            reached += 1
+        if after == FULL:
+            return FULL
+        place = reached
     if sets(h)[number]["flags"] & HAS_TOKENS:
         begin(h, STEP)
         scan_token(h, number, token)

@@ -27,20 +27,25 @@ from .describe import (
 from .jit import entry, int64, kernel, linked, words_at
 from .parts import divide
 from .scan import NO_PIVOT
-from .shape import SPARSE_LIMIT, shape_of
+from .shape import shape_of
 from .tables import (
     ARENA_STOP,
     FEATURES,
     FULL,
+    ITEMS_STOP,
     KEY_SIZE,
     LINK_FIND_MASK,
     MAX_ROWS,
     N_ARENA,
+    N_ITEMS,
     N_MASKS,
     N_ROWS,
+    N_TAILS,
     NO_ROW,
     OFF_MEMO,
     STOPPED,
+    TAILS_STOP,
+    VOCABULARY_SIZE,
     WHOLE_MASKS,
     WORDS,
     arena,
@@ -48,6 +53,7 @@ from .tables import (
     branches,
     eos_ids,
     head,
+    items,
     key,
     mask_index,
     masks,
@@ -64,8 +70,13 @@ from .worklist import Heap, mix
 
 LISTED_LIMIT = 1000
 """At most so many tokens may differ from the base row, or the mask gets a row of its own."""
-MASK_WORDS = 1 << 22
-"""How many words of the arena one mask may take before it is given up (`matcher.whole`)."""
+MASK_WORDS, MASK_WORDS_PER_TOKEN = 1 << 16, 2
+"""How many words of the arena one mask may take, and how many more for each token of the vocabulary, before it is
+given up (`matcher.whole`)."""
+MASK_ITEMS = 1 << 14
+"""How many items of Earley sets it may take."""
+MASK_TAILS = 64
+"""How many tails may be walked for one mask before it is given up. JSON Schemas need 14 at most."""
 NO_ANCHOR = -1
 NOTHING = -3
 """The handle of the mask that allows no token. Not one of the statuses of a kernel."""
@@ -220,16 +231,20 @@ def build_mask(h: Heap, mask: int) -> int:
             anchor = i
     for i in range(first_quad(h), head(h)[KEY_SIZE], QUAD):
         listed += tails(h)[key(h)[i]]["tokens"]
-    if unlisted == 0 and listed <= limit(h, SPARSE_LIMIT):
-        return build_listed(h, mask, NO_ANCHOR, listed)
+    changes = listed
     if unlisted == 0:
         anchor = largest_base(h)
         if anchor != NO_ANCHOR:
             listed -= base_count(h, key(h)[anchor], key(h)[anchor + 1])
-    if unlisted <= 1 and anchor != NO_ANCHOR:
-        changes = listed + changes_of_anchor(h, anchor)
-        if changes <= LISTED_LIMIT:
-            return build_listed(h, mask, anchor, changes)
+    if anchor != NO_ANCHOR:
+        with_anchor = listed + changes_of_anchor(h, anchor)
+        if unlisted == 1 or with_anchor < changes:
+            changes = with_anchor
+        else:
+            anchor = NO_ANCHOR
+    most = limit(h, LISTED_LIMIT) if anchor == NO_ANCHOR else LISTED_LIMIT
+    if unlisted <= 1 and changes <= most:
+        return build_listed(h, mask, anchor, changes)
     row = words_at(rows(h)[head(h)[N_ROWS]], head(h)[WORDS])
     clear_words(row)
     for i in range(FIRST_COMPONENT, first_quad(h), TRIPLE):
@@ -442,33 +457,23 @@ def write_mask(h: Heap, mask: int, out: Any) -> None:
 
 
 @entry
-def rewrite_mask(h: Heap, mask: int, old: int, out: Any) -> None:
-    """The same for a row that holds the mask `old`: where both have one base, only the words listed are written."""
-    base = masks(h)[mask]["row"]
-    if masks(h)[old]["row"] != base:
-        write_mask(h, mask, out)
-        return
-    record = masks(h)[old]
-    for i in range(record["first"], record["first"] + 2 * record["size"], 2):
-        word = arena(h)[i]
-        out[word] = words_at(rows(h)[base], head(h)[WORDS])[word] if base >= 0 else np.uint32(0)
-    record = masks(h)[mask]
-    for i in range(record["first"], record["first"] + 2 * record["size"], 2):
-        out[arena(h)[i]] = np.uint32(int64(arena(h)[i + 1]) & 0xFFFFFFFF)
-
-
-@entry
 def fill(h: Heap, number: int, out: Any) -> int:
     """Write the mask of a set into `out`.
 
     Returns a handle for next time: twice the number of a mask with listed words, one more than twice the number
     of the dense row that the mask is, NOTHING if it allows no token. FULL or NO_ROW without room.
     """
-    most = 0 if head(h)[FEATURES] & WHOLE_MASKS else MASK_WORDS
+    most = MASK_WORDS + MASK_WORDS_PER_TOKEN * head(h)[VOCABULARY_SIZE]
+    if head(h)[FEATURES] & WHOLE_MASKS:
+        most = 0
     head(h)[ARENA_STOP] = head(h)[N_ARENA] + most
+    head(h)[TAILS_STOP] = head(h)[N_TAILS] + MASK_TAILS
+    head(h)[ITEMS_STOP] = min(head(h)[N_ITEMS] + MASK_ITEMS, len(items(h)))
     head(h)[STOPPED] = 0
     mask = mask_of(h, number)
     head(h)[ARENA_STOP] = len(arena(h))
+    head(h)[TAILS_STOP] = len(tails(h))
+    head(h)[ITEMS_STOP] = len(items(h))
     if mask == FULL and head(h)[STOPPED]:
         mask = whole_mask(h, number)
     if mask < 0:

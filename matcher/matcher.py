@@ -27,14 +27,12 @@ from infernix.gbnf.errors import TokenRejected
 from .bitmask import as_row, unpack
 from .compile import CompiledGrammar
 from .earley import NOT_ONE, adopt, advance, advance_bytes, only_byte
-from .mask import NOTHING, fill, rewrite_mask, write_mask
+from .mask import NOTHING, fill, write_mask
 from .store import TERMINATED, Heap
 from .tables import DEAD, FIRST_SET, FULL, HAS_EXIT, NO_ROW
 
 __all__ = ["MAX_ROLLBACK", "Matcher", "as_token_id"]
 
-NO_WORDS = np.zeros(0, dtype=np.uint32)
-"""Stands for a row that a matcher does not have yet."""
 MAX_ROLLBACK = 1 << 14
 """Positions that a matcher remembers at least; older ones may be forgotten."""
 MAX_STEPS = 1 << 18
@@ -51,9 +49,8 @@ class Matcher:
         "_checked",
         "_forgotten",
         "_history",
-        "_row",
-        "_row_holds",
-        "_row_view",
+        "_out",
+        "_out_bytes",
         "_size",
         "compiled",
         "heap",
@@ -64,10 +61,12 @@ class Matcher:
         self.compiled = compiled
         self._size = compiled.vocabulary.size
         self._checked: Any = None
-        self._row = self._row_view = NO_WORDS
-        self._row_holds: tuple[Any, int] | None = None
+        self._out: Any = None
+        self._out_bytes: Any = None
         store = compiled.store
         with store.lock:
+            if store.heap.is_nearly_full():
+                store.retire(0, fresh_masks=False)
             self.heap: Heap = store.heap
             self.number = compiled.first_set(self.heap)
             if self.number < FIRST_SET:
@@ -86,78 +85,62 @@ class Matcher:
         `row` is the caller's: a numpy array or a torch CPU tensor (uint32 or int32, contiguous).
         Raises ValueError for another shape or dtype.
         """
-        if row is self._checked and type(row) is np.ndarray:
-            out = row
-        else:
-            out = as_row(row, self._size)
-            self._checked = row if out is row else None
+        if row is not self._checked or row is None:
+            self._out = as_row(row, self._size)
+            self._out_bytes = memoryview(self._out)
+            # A tensor may move to other memory, an array cannot.
+            self._checked = row if type(row) is np.ndarray else None
         mask = self.heap.mask_of.get(self.number)
         if mask is None:
-            self._learn_mask(out)
+            self._learn_mask(self._out)
         elif type(mask) is int:
-            write_mask(self.heap.address, mask, out)
+            write_mask(self.heap.address, mask, self._out)
         else:
-            out[:] = mask
+            self._out_bytes[:] = mask  # half the time of numpy's own copy
 
     def mask_row(self) -> NDArray[np.uint32]:
-        """The same words as a read-only view, valid until the next call on this matcher."""
+        """The same words as a read-only array, which other matchers may be given too."""
         mask = self.heap.mask_of.get(self.number)
         if mask is None:
-            mask = self._mask()
-        return self._write_own_row(mask) if type(mask) is int else mask  # type: ignore[return-value]
+            mask = self._learn_mask(None)
+        if type(mask) is int:
+            masks = self.heap.masks
+            mask = masks.ready.get(mask) or masks.make_ready(self.heap.address, mask)
+        row: NDArray[np.uint32] = mask.obj  # type: ignore[union-attr, assignment]
+        return row
 
-    def _mask(self) -> int | NDArray[np.uint32]:
-        """The current mask: a dense row, or the number of a sparse one."""
-        mask = self.heap.mask_of.get(self.number)
-        if mask is None:
-            self._row_holds = None
-            self._learn_mask(self._own_row())
-            mask = self.heap.mask_of[self.number]
-            if type(mask) is int:
-                self._row_holds = (self.heap.masks, mask)
-        return mask
+    def _learn_mask(self, out: NDArray[np.uint32] | None) -> int | memoryview:
+        """Compute the current set's mask, into `out` if that is given, and remember it.
 
-    def _own_row(self) -> NDArray[np.uint32]:
-        """A row of this matcher's, for masks that have no row of their own."""
-        if self._row is NO_WORDS:
-            self._row = np.zeros(self.compiled.vocabulary.words, dtype=np.uint32)
-            self._row_view = self._row.view()
-            self._row_view.flags.writeable = False
-        return self._row
-
-    def _write_own_row(self, mask: int) -> NDArray[np.uint32]:
-        """A view of this matcher's row with a mask in it. Successive masks often have one base row."""
-        heap = self.heap
-        held = self._row_holds
-        if held is None or held[0] is not heap.masks:
-            write_mask(heap.address, mask, self._own_row())
-        elif held[1] != mask:
-            rewrite_mask(heap.address, mask, held[1], self._row)
-        else:
-            return self._row_view
-        self._row_holds = (heap.masks, mask)
-        return self._row_view
-
-    def _learn_mask(self, out: NDArray[np.uint32]) -> None:
-        """Compute the current set's mask into `out` and remember it."""
+        Returns what `Heap.mask_of` has for it.
+        """
         store = self.compiled.store
         with store.lock:
             heap = self.heap
-            handle = FULL if heap.retired else int(fill(heap.address, self.number, out))
+            row = heap.masks.spare_row() if out is None else out
+            handle = FULL if heap.retired else int(fill(heap.address, self.number, row))
             if handle == FULL or handle == NO_ROW:
-                handle = store.call(self, fill, out)
+                handle = store.call(self, fill, row)
                 heap = self.heap
-            found: int | NDArray[np.uint32]
+            found: int | memoryview
             if handle == NOTHING:
                 found = heap.mask_of[TERMINATED]
             else:
-                found = heap.masks.views[handle >> 1] if handle & 1 else handle >> 1
+                found = heap.masks.buffers[handle >> 1] if handle & 1 else handle >> 1
             heap.mask_of[self.number] = found
+            if out is None and type(found) is int:
+                heap.masks.keep_ready(found, row)
+        return found
 
     def is_dead_end(self) -> bool:
         """Whether no token may come next although EOS was not accepted: the vocabulary cannot go on."""
         # Masks that allow nothing are all the one row that stands for them (`_learn_mask`).
-        return self.number != TERMINATED and self._mask() is self.heap.mask_of[TERMINATED]
+        if self.number == TERMINATED:
+            return False
+        mask = self.heap.mask_of.get(self.number)
+        if mask is None:
+            mask = self._learn_mask(None)
+        return mask is self.heap.mask_of[TERMINATED]
 
     def allowed_token_ids(self) -> list[int]:
         """The ids that may come next, ascending. For debugging: masks are faster."""
@@ -293,8 +276,7 @@ class Matcher:
         twin = Matcher.__new__(Matcher)
         twin.compiled, twin.heap, twin.number, twin._size = self.compiled, self.heap, self.number, self._size
         twin._history, twin._forgotten = self._history.copy(), self._forgotten
-        twin._checked = twin._row_holds = None
-        twin._row = twin._row_view = NO_WORDS
+        twin._checked = twin._out = twin._out_bytes = None
         return twin
 
     def __copy__(self) -> Matcher:

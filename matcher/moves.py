@@ -15,9 +15,11 @@ from .tables import (
     BYTE,
     DEAD,
     FALLBACK,
+    FEATURES,
     FULL,
     N_MOVES,
     NARROW,
+    OFF_PLAIN,
     UNKNOWN,
     edges,
     head,
@@ -118,10 +120,40 @@ def known_move(h: Heap, number: int, byte: int) -> int:
 
 @kernel
 def remember_move(h: Heap, number: int, byte: int, after: int) -> None:
-    """Remember the set after one byte."""
+    """Remember the set after one byte, and after all bytes around it that the same edges take."""
     record = sets(h)[number]
     for i in range(record["narrow"]):
         if narrow(h)[number, i] == byte:
             narrow(h)[number, NARROW + i] = after
             return
-    moves(h)[record["row"], byte] = after
+    low = 0
+    high = 255
+    if head(h)[FEATURES] & OFF_PLAIN:
+        low = high = byte
+    for i in range(record["closure_first"], record["closure_first"] + record["closure_size"]):
+        state = states(h)[items(h)[i]["state"]]
+        low, high = same_edges(h, state, byte, low, high)
+        if state["edge_count"] > 0:
+            last = edges(h)[state["first_edge"] + state["edge_count"] - 1]
+            if last["kind"] == FALLBACK:
+                low, high = same_edges(h, states(h)[last["target"]], byte, low, high)
+    row = moves(h)[record["row"]]
+    for alike in range(low, high + 1):
+        row[alike] = after
+
+
+@kernel
+def same_edges(h: Heap, state: Any, byte: int, low: int, high: int) -> tuple[int, int]:
+    """The part of the range [low, high] around a byte in which the same edges of a state take each byte."""
+    for e in range(state["first_edge"], state["first_edge"] + state["edge_count"]):
+        edge = edges(h)[e]
+        if edge["kind"] != BYTE:
+            continue
+        if edge["high"] < byte:
+            low = max(low, edge["high"] + 1)
+        elif edge["low"] > byte:
+            high = min(high, edge["low"] - 1)
+        else:
+            low = max(low, edge["low"])
+            high = min(high, edge["high"])
+    return low, high

@@ -15,7 +15,7 @@ LEVEL, all nodes that are not inside a character; RISING, the same, and each cha
 
 from __future__ import annotations
 
-from .branch import limit, stop
+from .branch import limit
 from .calls import first_step
 from .earley import expand, step
 from .jit import int64, kernel
@@ -30,7 +30,7 @@ from .tables import (
     SYMBOLIC,
     UNKNOWN,
     child_bytes,
-    child_nodes,
+    children,
     cleared,
     exits,
     found,
@@ -42,7 +42,7 @@ from .tables import (
     token_begun,
     trie_nodes,
 )
-from .worklist import Heap
+from .worklist import Heap, stop
 
 WHOLE_SUBTREE = 4
 """Subtrees of fewer nodes are walked without asking whether that is needed."""
@@ -50,7 +50,7 @@ NO_PIVOT = 256
 """Not a byte: the mask is not derived from another one."""
 NO_CHILD = -3
 """Not a place in a list, and not one of the statuses of a kernel."""
-NODE, NEXT, HERE, OTHER = 0, 1, 2, 3
+FIRST, END, NEXT, HERE, OTHER = 0, 1, 2, 3, 4
 """Columns of `stack`."""
 
 
@@ -63,21 +63,21 @@ def scan_trie(h: Heap, shape: int, image: int, other: int) -> tuple[int, int, in
     many entries each list has, or three times FULL.
     """
     at = stack(h)
-    nodes = trie_nodes(h)
+    siblings = children(h)
     n_found = int64(0)
     n_exits = int64(0)
     n_cleared = 0
     level = 0
-    if enter(h, 0, 0, image, other) == FULL:
+    if enter(h, 0, 0, trie_nodes(h)[1]["first_child"], image, other) == FULL:
         return FULL, FULL, FULL
     while level >= 0:
         before = int64(at[level, HERE])
         other = int64(at[level, OTHER])
-        child = next_child(h, level)
-        if child == NO_CHILD:
+        place = next_child(h, level)
+        if place == NO_CHILD:
             level -= 1
             continue
-        byte = child_bytes(h)[child]
+        byte = child_bytes(h)[place]
         after = int64(DEAD)
         if before != DEAD:
             after = known_move(h, before, byte)
@@ -91,43 +91,43 @@ def scan_trie(h: Heap, shape: int, image: int, other: int) -> tuple[int, int, in
             return FULL, FULL, FULL
         if after == other:
             continue
-        node = int64(child_nodes(h)[child])
-        end = int64(nodes[node]["end"])
+        child = siblings[place]
+        node = int64(child["node"])
+        end = int64(child["end"])
         if after == DEAD or (other != DEAD and sets(h)[other]["flags"] & HAS_EXIT):
             # What the pivot says about this subtree does not hold here.
             if n_cleared >= len(cleared(h)):
                 return stop(h), FULL, FULL
-            cleared(h)[n_cleared, 0] = nodes[node]["first_token"]
-            cleared(h)[n_cleared, 1] = nodes[end]["first_token"]
+            cleared(h)[n_cleared, 0] = child["first_token"]
+            cleared(h)[n_cleared, 1] = child["end_token"]
             n_cleared += 1
             other = int64(DEAD)
         if after == DEAD:
             continue
         mode = int64(ALONE)
         if other == DEAD and end > node + limit(h, WHOLE_SUBTREE):
-            mode = stays(h, after, nodes[node]["kinds"], nodes[node]["most"])
+            mode = stays(h, after, child["kinds"], child["most"])
             if mode == FULL:
                 return FULL, FULL, FULL
         following = node + 1 if mode == ALONE else end
         record = sets(h)[after]
-        before_it = nodes[node]["begun"] if mode == RISING else 0
-        first = nodes[node]["first_token"]
-        last = nodes[following]["first_token"]
-        n_found = add_found(h, n_found, first, last, record["need"] - before_it, mode == RISING)
+        before_it = child["begun"] if mode == RISING else 0
+        last = child["end_token"] if following == end else siblings[child["first_child"]]["first_token"]
+        n_found = add_found(h, n_found, child["first_token"], last, record["need"] - before_it, mode == RISING)
         if record["flags"] & HAS_EXIT and end > node + 1:
             n_exits = add_exits(h, node, following, after, before_it, mode, n_exits)
         if n_found == FULL or n_exits == FULL:
             return FULL, FULL, FULL
         if following < end:
             level += 1
-            if enter(h, level, node, after, other) == FULL:
+            if enter(h, level, child["first_child"], child["end_child"], after, other) == FULL:
                 return FULL, FULL, FULL
     return n_found, n_exits, n_cleared
 
 
 @kernel
-def enter(h: Heap, level: int, node: int, number: int, other: int) -> int:
-    """Begin with the children of a node at a level of the stack. Returns 0 or FULL.
+def enter(h: Heap, level: int, first: int, end: int, number: int, other: int) -> int:
+    """Begin with the children [first, end) of a node at a level of the stack. Returns 0 or FULL.
 
     The next child is a place in the trie's list of children. But if few bytes can follow, they are looked up
     there instead: place p of the set's narrow moves is then noted as -1 - p.
@@ -135,10 +135,11 @@ def enter(h: Heap, level: int, node: int, number: int, other: int) -> int:
     if sets(h)[number]["closure_size"] < 0 and expand(h, number) == FULL:
         return FULL
     at = stack(h)
-    at[level, NODE] = node
+    at[level, FIRST] = first
+    at[level, END] = end
+    at[level, NEXT] = first
     at[level, HERE] = number
     at[level, OTHER] = other
-    at[level, NEXT] = trie_nodes(h)[node]["first_child"]
     if other == DEAD and sets(h)[number]["row"] == DEAD_ROW:
         at[level, NEXT] = -1
     return 0
@@ -149,15 +150,13 @@ def next_child(h: Heap, level: int) -> int:
     """The place of the next child to visit in the trie's list of children, or NO_CHILD."""
     at = stack(h)[level]
     child = int64(at[NEXT])
-    first = int64(trie_nodes(h)[at[NODE]]["first_child"])
-    end = int64(trie_nodes(h)[at[NODE] + 1]["first_child"])
     if child >= 0:
         at[NEXT] = child + 1
-        return child if child < end else int64(NO_CHILD)
+        return child if child < at[END] else int64(NO_CHILD)
     number = at[HERE]
     place = -1 - child
     while place < sets(h)[number]["narrow"]:
-        found_at = find_byte(h, first, end, narrow(h)[number, place])
+        found_at = find_byte(h, at[FIRST], at[END], narrow(h)[number, place])
         place += 1
         if found_at != NO_CHILD:
             at[NEXT] = -1 - place

@@ -18,6 +18,7 @@ from .tables import (
     FULL,
     HAS_EXIT,
     HAS_SYMBOLIC,
+    ITEMS_STOP,
     LINK_INTERN,
     N_ITEMS,
     N_SETS,
@@ -32,7 +33,7 @@ from .tables import (
     sets,
     states,
 )
-from .worklist import STEP, Heap, is_item, is_open, item_hash, mix
+from .worklist import STEP, Heap, is_item, is_open, item_hash, mix, stop
 
 
 @kernel
@@ -167,6 +168,8 @@ def new_set(h: Heap, size: int, digest: int) -> int:
     # The index stays at most half full, and a row of moves must exist.
     if number >= len(sets(h)) or first + size > len(stored):
         return FULL
+    if first + size > head(h)[ITEMS_STOP]:
+        return stop(h)
     todo = agenda(h)
     flags = 0
     for i in range(size):
@@ -223,6 +226,8 @@ def singleton(h: Heap, state: int, goal: int, origin: int, count: int) -> int:
     first = head(h)[N_ITEMS]
     if number >= len(sets(h)) or first >= len(items(h)):
         return FULL
+    if first >= head(h)[ITEMS_STOP]:
+        return stop(h)
     stored = items(h)[first]
     stored["state"] = state
     stored["goal"] = goal

@@ -23,7 +23,7 @@ import numpy as np
 
 from .branch import limit, store_groups, take
 from .calls import first_step, is_text, list_calls
-from .earley import expand, step
+from .earley import expand, know_tokens, step
 from .jit import int64, kernel, linked, words_at
 from .parts import abstract, symbolic_counter
 from .scan import NO_PIVOT, need_of, scan_trie
@@ -60,7 +60,7 @@ from .tables import (
 from .words import add_words, clear_words, set_bit
 from .worklist import Heap
 
-SPARSE_LIMIT = 400
+SPARSE_LIMIT = 300
 """Bases of at most so many tokens are kept as lists only."""
 
 
@@ -70,7 +70,7 @@ def shape_of(h: Heap, number: int) -> int:
     record = sets(h)[number]
     if record["shape"] >= 0:
         return int64(record["shape"])
-    if expand(h, number) == FULL:
+    if know_tokens(h, number) == FULL:
         return FULL
     counter = symbolic_counter(h, number)
     image = abstract(h, number, counter)

@@ -12,7 +12,7 @@ import numpy as np
 from .closing import HIGH, KIND, LOW, TARGET
 from .jit import int64, kernel
 from .rule_automaton import END, LITERAL, START
-from .tables import BYTE, EPSILON, FINAL, FULL, LOOP, UNIT_END
+from .tables import BYTE, BYTES_ONLY, EPSILON, FALLBACK, FINAL, FULL, LOOP, UNIT_END
 
 
 @kernel
@@ -75,7 +75,7 @@ def spell(
         flags = FINAL if final[s] else 0
         if counter >= 0 and i <= END:
             flags = LOOP if i == START else UNIT_END
-        add_state(state_table, writer, first_edge, flags, counter)
+        add_state(state_table, edge_table, writer, first_edge, flags, counter)
     done = 0
     while done < writer[3]:
         first, end, depth = queue[done, 0], queue[done, 1], queue[done, 2]
@@ -85,7 +85,7 @@ def spell(
             ends = branch(
                 rows, sorted_rows, first, end, depth, literals, final, numbers, base, edge_table, queue, writer
             )
-            add_state(state_table, writer, first_edge, FINAL if ends else 0, counter)
+            add_state(state_table, edge_table, writer, first_edge, FINAL if ends else 0, counter)
             continue
         row = rows[first]
         for at in range(depth, row[HIGH]):
@@ -93,7 +93,7 @@ def spell(
             last = at + 1 == row[HIGH]
             first_edge = writer[1]
             add_row(edge_table, writer, BYTE, byte, byte, base + numbers[row[TARGET]] if last else writer[0] + 1)
-            add_state(state_table, writer, first_edge, 0, counter)
+            add_state(state_table, edge_table, writer, first_edge, 0, counter)
     used[0] = writer[0]
     used[1] = writer[1]
     return 0
@@ -111,12 +111,22 @@ def add_row(edge_table: Any, writer: np.ndarray, kind: int, low: int, high: int,
 
 
 @kernel
-def add_state(state_table: Any, writer: np.ndarray, first_edge: int, flags: int, counter: int) -> None:
+def only_bytes(edge_table: Any, first: int, end: int) -> int:
+    """BYTES_ONLY if no call, epsilon or token edge is among the edges [first, end), or 0."""
+    for e in range(first, end):
+        kind = edge_table[e]["kind"]
+        if kind != BYTE and kind != FALLBACK:
+            return 0
+    return BYTES_ONLY
+
+
+@kernel
+def add_state(state_table: Any, edge_table: Any, writer: np.ndarray, first_edge: int, flags: int, counter: int) -> None:
     """Write a state whose edges are the latest ones."""
     state = state_table[writer[0]]
     state["first_edge"] = first_edge
     state["edge_count"] = writer[1] - first_edge
-    state["flags"] = flags
+    state["flags"] = flags | only_bytes(edge_table, first_edge, writer[1])
     state["counter"] = counter
     state["twin"] = writer[0]
     writer[0] += 1

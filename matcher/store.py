@@ -32,7 +32,7 @@ from . import mask, tables
 from .characters import byte_kinds
 from .jit import JIT, link, open_arrays
 from .memory import touch, zeros
-from .tables import ARRAYS, FIRST_SET, FULL, HEADER_WORDS, N_TAILS, NO_ROW, USED, array_words
+from .tables import ARRAYS, FIRST_SET, FULL, HEADER_WORDS, N_COMPLETIONS, N_TAILS, NO_ROW, USED, array_words
 from .tails import carry_over
 from .vocabulary import Vocabulary
 
@@ -50,8 +50,10 @@ WORKLIST = 1 << 17
 SHAPES, BRANCHES, ARENA = 1 << 16, 1 << 21, 1 << 26
 ROW_BYTES = 128 << 20
 """Memory for dense mask rows."""
+READY_BYTES = 64 << 20
+"""Memory for masks of listed words that are written out as rows."""
 ROWS_AT_ONCE = 128
-ROW_BLOCKS_AT_ONCE = 4
+ROW_BLOCKS_AT_ONCE = 3
 """Blocks of rows that a new store has."""
 STATES, EDGES = 1 << 21, 1 << 22
 MAX_TOKEN_SETS = 1 << 13
@@ -60,7 +62,7 @@ MAX_TOKEN_SETS = 1 << 13
 LARGE_VOCABULARY = 1 << 14
 """From so many tokens on, arrays are made of large pages: thirty of them are no matter then."""
 TOUCHED_AT_ONCE = {
-    **{"sets": 32, "narrow": 16, "items": 32, "waits": 8, "moves": 32, "arena": 64, "masks": 8, "shapes": 8},
+    **{"sets": 32, "narrow": 16, "items": 32, "waits": 8, "moves": 48, "arena": 64, "masks": 8, "shapes": 8},
     **{"set_index": 8, "completions": 16, "tails": 8, "mask_index": 8, "agenda": 16, "seen": 16, "branches": 8},
     **{"found": 8, "exits": 8, "cleared": 4, "path": 8, "groups": 4, "states": 16, "edges": 16, "rules": 4},
     **{"loops": 8, "tail_index": 8, "key": 8, "holes": 4},
@@ -88,6 +90,11 @@ def has_large_pages(vocabulary: Vocabulary) -> bool:
     return vocabulary.size >= LARGE_VOCABULARY
 
 
+def buffer_of(row: NDArray[np.uint32]) -> memoryview:
+    """A view of a row that copies in half of numpy's time; its `obj` is the row."""
+    return memoryview(row)  # type: ignore[arg-type]
+
+
 def power_of_two(least: int) -> int:
     """The smallest power of two that is at least `least`."""
     return 1 << max(0, least - 1).bit_length()
@@ -111,6 +118,7 @@ class Tables:
         self.used = dict.fromkeys(self.arrays, 0)
         self.used["states"] = 1  # the EXIT state
         self.arrays["states"][tables.EXIT]["counter"] = -1
+        self.arrays["states"][tables.EXIT]["flags"] = tables.BYTES_ONLY
         self.rule_numbers: dict[Any, list[int]] = {}
         """What a group of mutually recursive rules consists of -> the rules' numbers."""
         self.standard: dict[int, StandardRule] = {}
@@ -149,26 +157,46 @@ class Masks:
         rows |= {"stack": depth + 2, "tallies": depth + 512, "key": 6 * tokens + (1 << 16)}
         rows |= {"below": 1 << 12, "holes": WORKLIST}
         self.arrays = allocate(rows, self.large_pages)
-        self.views: list[NDArray[np.uint32]] = []
-        """Dense row number -> a read-only view of it."""
+        self.buffers: list[memoryview] = []
+        """Dense row number -> a read-only view of it; its `obj` is the array."""
+        self.ready: dict[int, memoryview] = {}
+        """Number of a mask of listed words -> its row, written out for those that ask for arrays."""
 
     def add_rows(self, header: NDArray[np.int64]) -> bool:
         """Add dense rows; False if the memory for rows is used up."""
-        if len(self.views) >= self.max_rows:
+        if len(self.buffers) >= self.max_rows:
             return False
         block = zeros((ROWS_AT_ONCE, self.words), np.uint32, self.large_pages)
         for i, row in enumerate(block):
-            self.arrays["rows"][len(self.views) + i] = row.ctypes.data
+            self.arrays["rows"][len(self.buffers) + i] = row.ctypes.data
         touch(block, block.nbytes)
         view = block.view()
         view.flags.writeable = False
-        self.views.extend(view)
-        header[tables.MAX_ROWS] = len(self.views)
+        self.buffers.extend(map(buffer_of, view))
+        header[tables.MAX_ROWS] = len(self.buffers)
         return True
+
+    def spare_row(self) -> NDArray[np.uint32]:
+        """A row to write a mask into."""
+        return np.empty(self.words, dtype=np.uint32)
+
+    def make_ready(self, address: int, number: int) -> memoryview:
+        """The row of a mask of listed words, written out."""
+        row = self.spare_row()
+        mask.write_mask(address, number, row)
+        return self.keep_ready(number, row)
+
+    def keep_ready(self, number: int, row: NDArray[np.uint32]) -> memoryview:
+        """Keep the row of a mask; where there is no room, the older half of the others goes."""
+        row.flags.writeable = False
+        if len(self.ready) >= max(2, READY_BYTES // row.nbytes):
+            for old in list(self.ready)[: len(self.ready) // 2]:
+                self.ready.pop(old, None)
+        return self.ready.setdefault(number, buffer_of(row))
 
     def is_crowded(self, header: NDArray[np.int64]) -> bool:
         """Whether more than half of some array is used, so that a new start is better."""
-        return len(self.views) >= self.max_rows or any(
+        return len(self.buffers) >= self.max_rows or any(
             2 * header[USED[name]] > len(self.arrays[name])
             for name in ("shapes", "groups", "branches", "tails", "arena", "masks")
         )
@@ -200,22 +228,33 @@ class Heap:
         if not JIT:
             open_arrays[self.address] = [*(self.arrays[name] for name in ARRAYS), self.header]
             weakref.finalize(self, open_arrays.pop, self.address, None)
-        self.header[tables.STAMP : tables.STAMP + 2] = 1
+        self.header[tables.STAMP : tables.STAMP + 3] = 1
         self.header[tables.N_SETS] = FIRST_SET
-        self.header[tables.MAX_ROWS] = len(masks.views)
+        self.header[tables.MAX_ROWS] = len(masks.buffers)
         self.arrays["sets"][tables.DEAD]["shape"] = -1
         self.arrays["sets"][tables.DEAD]["mask"] = -1
         self.arrays["sets"][tables.DEAD]["row"] = tables.DEAD_ROW
         self.arrays["moves"][tables.DEAD_ROW] = tables.DEAD
         self.header[tables.N_MOVES] = tables.FIRST_ROW
         self.header[tables.ARENA_STOP] = len(self.arrays["arena"])
+        self.header[tables.TAILS_STOP] = len(self.arrays["tails"])
+        self.header[tables.ITEMS_STOP] = len(self.arrays["items"])
+        self.nearly_full = [
+            (USED[name], 3 * len(self.arrays[name]) // 4) for name in ("sets", "items", "waits", "moves")
+        ]
+        self.nearly_full.append((N_COMPLETIONS, 3 * len(self.arrays["completions"]) // 8))  # full at a half
         self.retired = False
         nothing = np.zeros(masks.words, dtype=np.uint32)
         nothing.flags.writeable = False
-        self.mask_of: dict[int, int | NDArray[np.uint32]] = {TERMINATED: nothing}
+        self.mask_of: dict[int, int | memoryview] = {TERMINATED: buffer_of(nothing)}
         """Set -> its mask: a dense row, or the number of a sparse mask."""
         self.after: dict[int, int] = {}
         """set * V + token -> the set after the token."""
+
+    def is_nearly_full(self) -> bool:
+        """Whether more than three quarters of some array are used, so that a new text would soon fill it."""
+        header = self.header
+        return any(header[used] > most for used, most in self.nearly_full)
 
     def items_of(self, number: int) -> NDArray[Any]:
         """A copy of the items of a set."""
@@ -229,6 +268,8 @@ class Store:
     def __init__(self, vocabulary: Vocabulary, features: int = 0, states: int = STATES, edges: int = EDGES) -> None:
         self.lock = threading.RLock()
         self.features = features
+        self.layouts: set[str] = set()
+        """Those of JSON Schema whose common shapes are walked (`matcher.common_shapes`)."""
         self.replaced = False
         """Whether the vocabulary has a newer store, because the tables of this one are full."""
         self.set_limit = SETS
@@ -239,7 +280,7 @@ class Store:
         self.fixed: dict[str, NDArray[Any]] = {
             "trie_nodes": trie.nodes,
             "child_bytes": trie.child_bytes,
-            "child_nodes": trie.child_nodes,
+            "children": trie.children,
             "trie_ids": trie.token_ids,
             "trie_parent": trie.parent,
             "token_begun": np.repeat(trie.nodes["begun"][:-1], np.diff(trie.nodes["first_token"])),

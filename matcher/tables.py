@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .jit import array_view, header_view
-from .trie import NODE
+from .trie import CHILD, NODE
 
 # ── Reserved names ──────────────────────────────────────────────────────────────────────
 UNKNOWN = 0
@@ -38,10 +38,10 @@ STATE = np.dtype([("first_edge", "i4"), ("edge_count", "i4"), ("flags", "i4"), (
 """A state of some rule's automaton. `counter` is the index of the counted rule it belongs to, or -1.
 `twin` is the state that stands for it in shapes: one from which the same bytes can be read, as
 far as bounds of counters do not matter; the state itself if there was none before."""
-FINAL, LOOP, UNIT_END = 1, 2, 4
+FINAL, LOOP, UNIT_END, BYTES_ONLY = 1, 2, 4, 8
 """Flags. FINAL: the rule may end here. LOOP: the start of a counted rule: final from `minimum`
 units on, its edges open below `maximum`. UNIT_END: an item that arrives here moves on to the
-counter's loop state with one more unit counted."""
+counter's loop state with one more unit counted. BYTES_ONLY: no call, epsilon or token edge leaves it."""
 
 EDGE = np.dtype([("kind", "i4"), ("low", "i4"), ("high", "i4"), ("target", "i4")])
 BYTE, CALL, EPSILON, TOKEN, FALLBACK = 0, 1, 2, 3, 4
@@ -175,8 +175,8 @@ ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
     "moves": (np.int32, 256),  # row x byte -> set
     "narrow": (np.int32, 2 * NARROW),  # set -> bytes, and sets after them
     "set_index": (np.int32, 0),  # hash table of sets
-    "agenda": (ITEM, 2),  # two worklists: column 0 for steps, column 1 for closures
-    "seen": (np.int64, 2),  # hash tables of the worklists
+    "agenda": (ITEM, 3),  # worklists, a column each: for steps, for closures, for completed frames
+    "seen": (np.int64, 3),  # hash tables of the worklists
     "completions": (np.int64, 3),  # memo (origin, goal) -> set
     "tails": (TAIL, 0),
     "tail_index": (np.int32, 0),  # hash table of tails by branch and set: number + 1
@@ -192,7 +192,7 @@ ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
     "cleared": (np.int32, 2),  # scratch of a trie walk: ranges of `trie_ids`
     "path": (np.int32, 2),  # scratch of walks below exits: (branch, set)
     "below": (np.int32, 2),  # scratch: (branch, set) that are still to be described
-    "stack": (np.int32, 4),  # scratch of a trie walk: (node, next child, set, pivot's set)
+    "stack": (np.int32, 5),  # scratch of a trie walk: (first child, end, next child, set, pivot's set)
     "tallies": (np.int64, 2),  # scratch: counts by byte, or by units
     "key": (np.int32, 0),  # scratch: the description of a mask
     "holes": (np.int32, 2),  # scratch: the (goal, origin) that each hole of a shape stands for
@@ -200,7 +200,7 @@ ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
     "touched": (np.uint8, 0),  # scratch: which of its words are in use, all zero between uses
     "trie_nodes": (NODE, 0),
     "child_bytes": (np.uint8, 0),
-    "child_nodes": (np.int32, 0),
+    "children": (CHILD, 0),
     "trie_ids": (np.int32, 0),
     "trie_parent": (np.int32, 0),
     "token_begun": (np.int32, 0),  # characters in each token of `trie_ids`
@@ -228,9 +228,9 @@ N_MOVES = USED["moves"]
 N_TAILS = USED["tails"]
 N_SHAPES, N_GROUPS, N_BRANCHES = USED["shapes"], USED["groups"], USED["branches"]
 N_ARENA, N_MASKS = USED["arena"], USED["masks"]
-AGENDA_SIZE = _COUNTERS + len(USED)  # two words: the items on each worklist
-STAMP = AGENDA_SIZE + 2  # two words: what marks a live entry of `seen`
-OVERFLOW = STAMP + 2  # 1 if a worklist had no room left
+AGENDA_SIZE = _COUNTERS + len(USED)  # three words: the items on each worklist
+STAMP = AGENDA_SIZE + 3  # three words: what marks a live entry of `seen`
+OVERFLOW = STAMP + 3  # 1 if a worklist had no room left
 KEY_SIZE = OVERFLOW + 1
 N_ROWS = KEY_SIZE + 1  # dense mask rows in use
 MAX_ROWS = N_ROWS + 1
@@ -239,7 +239,9 @@ WORDS = VOCABULARY_SIZE + 1  # 32-bit words in a mask row
 FEATURES = WORDS + 1  # optimisations that are switched off: bits of `OFF_*`
 FOR_PIVOT = FEATURES + 1  # 1 while the shape of a pivot is worked out, which has none itself
 ARENA_STOP = FOR_PIVOT + 1  # where the arena ends for the mask that is being built
-STOPPED = ARENA_STOP + 1  # 1 if that mask has had too much (`matcher.whole`)
+TAILS_STOP = ARENA_STOP + 1  # how many tails there may be for it
+ITEMS_STOP = TAILS_STOP + 1  # how many items
+STOPPED = ITEMS_STOP + 1  # 1 if that mask has had too much (`matcher.whole`)
 # Addresses of linked kernels (`jit.linked`).
 LINK_EXPAND = STOPPED + 1
 LINK_SETTLE, LINK_STEP, LINK_COMPLETE = LINK_EXPAND + 1, LINK_EXPAND + 2, LINK_EXPAND + 3
@@ -252,14 +254,14 @@ HEADER_WORDS = LINK_EXPAND + 18
 OFF_SHAPES, OFF_SYMBOLIC, OFF_CALLS, OFF_PIVOT, OFF_MEMO, OFF_TWINS, OFF_SHARING, OFF_PARTS, OFF_LOOPS = (
     1 << bit for bit in range(9)
 )
+OFF_PLAIN = 1 << 9
 """Bits of the FEATURES word, each switches one optimisation off: walk every set itself, not its
 shape; keep every count concrete; walk called rules with their caller; never derive a mask from
 another set's; build every mask anew; for the compiler, give every state itself as twin, and
 never share the tables of equal rules; never divide a set into parts; walk subtrees even where every byte
-leads back to the same set."""
+leads back to the same set; take every step by the worklists, and for each byte alone."""
 
-
-SMALL_LIMITS, WHOLE_MASKS = 1 << 9, 1 << 10
+SMALL_LIMITS, WHOLE_MASKS = 1 << 10, 1 << 11
 """Two more bits of FEATURES, for tests: do for small sets what is meant for large ones; and for all sets what is
 meant for those that are too ambiguous for shapes."""
 
@@ -312,7 +314,7 @@ bits = _view("bits")
 touched = _view("touched")
 trie_nodes = _view("trie_nodes")
 child_bytes = _view("child_bytes")
-child_nodes = _view("child_nodes")
+children = _view("children")
 trie_ids = _view("trie_ids")
 trie_parent = _view("trie_parent")
 token_begun = _view("token_begun")

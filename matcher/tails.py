@@ -7,9 +7,9 @@ quote is walked once, whatever surrounds the string, and however often a counter
 
 from __future__ import annotations
 
-from .branch import BY_BYTE, NO_BRANCH, child_by_byte, expand_branch, find_child, new_branch, stop, take
+from .branch import BY_BYTE, NO_BRANCH, child_by_byte, expand_branch, find_child, new_branch, take
 from .calls import first_step, list_calls
-from .earley import expand, step
+from .earley import expand, know_tokens, step
 from .jit import entry, int64, kernel, linked
 from .moves import known_move
 from .parts import abstract, symbolic_counter
@@ -26,6 +26,7 @@ from .tables import (
     N_SHAPES,
     N_TAILS,
     SYMBOLIC,
+    TAILS_STOP,
     UNKNOWN,
     arena,
     branches,
@@ -40,7 +41,7 @@ from .tables import (
     tails,
     tallies,
 )
-from .worklist import STEP, Heap, begin, mix, push
+from .worklist import STEP, Heap, begin, mix, push, stop
 
 NEED, UNITS = 0, 1
 """Columns of `tallies`."""
@@ -51,7 +52,7 @@ EXIT_BRANCH, HOLE, COUNTED, UNITS_AT_EXIT, OPEN = 0, 1, 2, 3, 4
 @kernel
 def tail_of(h: Heap, branch: int, component: int) -> int:
     """The tail of a component below a branch, walked if it is new. FULL without room."""
-    if expand(h, component) == FULL:
+    if know_tokens(h, component) == FULL:
         return FULL
     counter = symbolic_counter(h, component)
     image = abstract(h, component, counter)
@@ -123,6 +124,8 @@ def walk_tail(h: Heap, branch: int, image: int, symbolic: int) -> int:
     tail = head(h)[N_TAILS]
     if tail >= len(tails(h)):
         return FULL
+    if tail >= head(h)[TAILS_STOP]:
+        return stop(h)
     record = tails(h)[tail]
     record["branch"] = branch
     record["set"] = image

@@ -27,7 +27,7 @@ from .characters import byte_kinds, read_characters
 from .jit import entry
 from .memory import zeros
 
-__all__ = ["NODE", "NO_TOKEN", "Trie", "build_trie"]
+__all__ = ["CHILD", "NODE", "NO_TOKEN", "Trie", "build_trie"]
 
 NO_TOKEN = -1
 """The `token` of a node that no token ends at."""
@@ -40,7 +40,7 @@ _ONE_BYTE = np.uint64(8)
 
 NODE = np.dtype(
     [
-        ("first_child", "i4"),  # where its children begin in `child_bytes` and `child_nodes`
+        ("first_child", "i4"),  # where its children begin in `child_bytes` and `children`
         ("first_token", "i4"),  # where its tokens begin in `token_ids`
         ("end", "i4"),  # the index just past its last descendant
         ("begun", "i4"),  # how many characters begin on the way from the root to it, stray bytes included
@@ -49,7 +49,22 @@ NODE = np.dtype(
         ("kinds", "i8"),  # the kinds of all characters below it, as bits (`matcher.characters`)
     ]
 )
-"""What a walk asks of a node, side by side: half a line of a processor's cache."""
+"""What is known about a node: half a line of a processor's cache."""
+
+CHILD = np.dtype(
+    [
+        ("node", "i4"),
+        ("end", "i4"),  # the index just past its last descendant
+        ("first_token", "i4"),  # where the tokens that begin with it begin in `token_ids`, and where they end
+        ("end_token", "i4"),
+        ("first_child", "i4"),  # where its children begin in `children`, and where they end
+        ("end_child", "i4"),
+        ("begun", "i4"),  # these three as in NODE
+        ("most", "i4"),
+        ("kinds", "i8"),
+    ]
+)
+"""What a walk asks of a child. Siblings lie side by side, while in preorder their subtrees are between them."""
 
 
 class Trie(NamedTuple):
@@ -67,8 +82,8 @@ class Trie(NamedTuple):
     """[T] the token ids in order of their bytes, equal ones by id."""
     child_bytes: NDArray[np.uint8]
     """[N - 1] the bytes of the children of each node, ascending: side by side, unlike in preorder."""
-    child_nodes: NDArray[np.int32]
-    """[N - 1] those children."""
+    children: NDArray[np.void]
+    """[N - 1] of CHILD: those children."""
     parent: NDArray[np.int32]
     """[N] the node above; the root is its own."""
     nodes_of_byte: NDArray[np.int32]
@@ -106,7 +121,7 @@ def trie_of_lengths(data: NDArray[np.uint8], lengths: NDArray[np.int64], ids: ND
         token=zeros((nodes,), np.int32),
         token_ids=ids[order],
         child_bytes=zeros((nodes - 1,), np.uint8),
-        child_nodes=zeros((nodes - 1,), np.int32),
+        children=zeros((nodes - 1,), CHILD),
         parent=zeros((nodes,), np.int32),
         nodes_of_byte=zeros((nodes - 1,), np.int32),
         byte_begin=zeros((257,), np.int32),
@@ -222,7 +237,7 @@ def lay_out_nodes(
 
 @entry
 def list_children(trie: Trie) -> None:
-    """Fill `first_child`, `child_bytes` and `child_nodes` from the parents (counting sort)."""
+    """Fill `first_child`, `child_bytes` and `children` from the parents (counting sort)."""
     nodes = trie.nodes
     last = len(trie.byte)
     for node in range(1, last):
@@ -236,8 +251,19 @@ def list_children(trie: Trie) -> None:
         above = nodes[trie.parent[node]]
         at = above["first_child"]
         trie.child_bytes[at] = trie.byte[node]
-        trie.child_nodes[at] = node
+        trie.children[at]["node"] = node
         above["first_child"] = at + 1
     for node in range(last, 0, -1):
         nodes[node]["first_child"] = nodes[node - 1]["first_child"]  # each start has become the next one
     nodes[0]["first_child"] = 0
+    for at in range(len(trie.children)):
+        child = trie.children[at]
+        node = child["node"]
+        child["end"] = nodes[node]["end"]
+        child["first_token"] = nodes[node]["first_token"]
+        child["end_token"] = nodes[nodes[node]["end"]]["first_token"]
+        child["first_child"] = nodes[node]["first_child"]
+        child["end_child"] = nodes[node + 1]["first_child"]
+        child["begun"] = nodes[node]["begun"]
+        child["most"] = nodes[node]["most"]
+        child["kinds"] = nodes[node]["kinds"]

@@ -2,9 +2,9 @@
 
 A shape is worth its price because many sets share it. But where sets grow with every byte, as those of
 `root ::= root root | [^]`, they have hundreds of holes, a frame is completed into each of them everywhere,
-and what follows is walked for each hole and each branch. So a mask may take only so much of the arena and of
-the scratch arrays; then it is given up, and its set walked as it is. This gives the mask at once, for this set
-alone.
+and what follows is walked for each hole and each branch. So a mask may walk only so many new tails, and take only so
+much of the arena and of the scratch arrays; then it is given up, and its set walked as it is. This gives the mask at
+once, for this set alone.
 """
 
 from __future__ import annotations

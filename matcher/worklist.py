@@ -1,8 +1,8 @@
 """Worklists: the items that an Earley step or closure has found so far, each once.
 
-There are two, since completing an item in the middle of a step may need a closure. A worklist
-is a column of `agenda`, in order of arrival. A short one is searched; a longer one has a hash table
-in `seen` beside it.
+There are two of items, since completing an item in the middle of a step may need a closure, and one of the
+frames (goal, origin) that a step has completed. A worklist is a column of `agenda`, in order of arrival. A short
+one is searched; a longer one has a hash table in `seen` beside it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from .jit import int64, kernel
 from .tables import (
     AGENDA_SIZE,
     FINAL,
+    FULL,
     LOOP,
     OVERFLOW,
     STAMP,
+    STOPPED,
     SYMBOLIC,
     UNIT_END,
     agenda,
@@ -28,8 +30,8 @@ from .tables import (
 Heap = int
 """The address of the heap header, which every kernel takes as `h` (see `matcher.jit`)."""
 
-STEP, CLOSURE = 0, 1
-"""The two worklists."""
+STEP, CLOSURE, COMPLETED = 0, 1, 2
+"""The worklists."""
 
 SHORT = 16
 """A worklist of so many items gets a hash table."""
@@ -92,6 +94,13 @@ def push(h: Heap, lane: int, state: int, goal: int, origin: int, count: int) -> 
         for i in range(SHORT):
             item = todo[i, lane]
             enter_seen(h, lane, i, item["state"], item["goal"], item["origin"], item["count"])
+
+
+@kernel
+def stop(h: Heap) -> int:
+    """Note that the mask being built takes too much (`matcher.whole`), and return FULL."""
+    head(h)[STOPPED] = 1
+    return FULL
 
 
 @kernel

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.vocabularies import qwen35
 
-from infernix.matcher.trie import NO_TOKEN, NODE, Trie, build_trie, byte_order
+from infernix.matcher.trie import CHILD, NO_TOKEN, NODE, Trie, build_trie, byte_order
 
 # Few letters and lengths around the seven bytes that are compared at once; a zero byte must not
 # be mistaken for the padding of a short token.
@@ -73,7 +73,7 @@ def test_the_other_views_of_the_tree(tokens: list[bytes]) -> None:
         below = [p for p in prefixes if p[: len(prefix)] == prefix and p != prefix]
         children = [p for p in below if len(p) == len(prefix) + 1]
         places = slice(trie.nodes["first_child"][node], trie.nodes["first_child"][node + 1])
-        assert trie.child_nodes[places].tolist() == [number[p] for p in children]
+        assert trie.children["node"][places].tolist() == [number[p] for p in children]
         assert bytes(trie.child_bytes[places]) == b"".join(p[-1:] for p in children)
     for byte in range(256):
         places = slice(trie.byte_begin[byte], trie.byte_begin[byte + 1])
@@ -89,8 +89,9 @@ def test_nothing_but_a_root() -> None:
 
 def test_arrays_have_their_stated_types_and_cannot_be_written() -> None:
     trie = build_trie([b"ab", b"b"], [5, 7])
-    types = {name: str(array.dtype) for name, array in trie._asdict().items() if name != "nodes"}
+    types = {name: str(array.dtype) for name, array in trie._asdict().items() if name not in ("nodes", "children")}
     assert trie.nodes.dtype == NODE
+    assert trie.children.dtype == CHILD
     assert NODE.itemsize == 32, "two nodes to a line of a cache"
     assert types == {
         "byte": "uint8",
@@ -98,7 +99,6 @@ def test_arrays_have_their_stated_types_and_cannot_be_written() -> None:
         "token": "int32",
         "token_ids": "int32",
         "child_bytes": "uint8",
-        "child_nodes": "int32",
         "parent": "int32",
         "nodes_of_byte": "int32",
         "byte_begin": "int32",
