@@ -94,9 +94,16 @@ def compile_json_schema(schema: Any, vocabulary: Vocabulary, *, layout: Layout =
     """
     from infernix.schema import schema_grammar
 
+    from .common_shapes import walk_common_shapes
+
     _check_types(vocabulary)
     grammar: Grammar = schema_grammar(schema, layout=layout)
-    return compile_grammar(grammar, vocabulary)
+    compiled = compile_grammar(grammar, vocabulary)
+    known = compiled.store.layouts
+    if layout not in known:
+        known.add(layout)
+        walk_common_shapes(vocabulary, layout)
+    return compiled
 
 
 def _check_types(vocabulary: object, name: str = "", source: object = None, expected: Any = object) -> None:

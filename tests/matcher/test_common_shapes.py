@@ -1,0 +1,54 @@
+"""What nearly every JSON Schema needs is walked when the first one is compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.vocabularies import qwen35
+
+import infernix
+from infernix.matcher import tables
+from infernix.matcher.bitmask import allocate
+from infernix.matcher.common_shapes import COMMON
+from infernix.matcher.vocabulary import Vocabulary
+
+
+@pytest.fixture(scope="module")
+def large() -> Vocabulary:
+    vocabulary = qwen35()
+    infernix.compile_json_schema({"const": 1}, vocabulary)
+    return vocabulary
+
+
+@pytest.mark.parametrize(
+    ("schema", "beginning"),
+    [
+        ({"type": "string", "maxLength": 7}, '"abc'),
+        ({"type": "string", "minLength": 3, "maxLength": 70}, '"'),
+        ({"properties": {"other": {"type": "integer"}}}, '{"undeclared'),
+        ({"type": "array", "items": {"type": "string"}}, '["x'),
+    ],
+    ids=str,
+)
+def test_texts_of_another_schema_walk_little(large: Vocabulary, schema: Any, beginning: str) -> None:
+    """The body of a string fills thousands of words of the arena, what is new here a few hundred."""
+    matcher = infernix.Matcher(infernix.compile_json_schema(schema, large))
+    header = matcher.heap.header
+    before = int(header[tables.N_ARENA])
+    matcher.accept_bytes(beginning.encode())
+    matcher.fill_mask(allocate(1, large.size)[0])
+    assert int(header[tables.N_ARENA]) - before < 2000
+
+
+def test_every_beginning_is_one_of_its_schema(large: Vocabulary) -> None:
+    for schema, beginnings in COMMON:
+        compiled = infernix.compile_json_schema(schema, large)
+        for beginning in beginnings:
+            infernix.Matcher(compiled).accept_bytes(beginning.encode())
+
+
+def test_small_vocabularies_are_left_alone() -> None:
+    vocabulary = Vocabulary([b'"', b"a", b""], eos_ids=[2], size=3)
+    matcher = infernix.Matcher(infernix.compile_json_schema({"const": "a"}, vocabulary))
+    assert int(matcher.heap.header[tables.N_SHAPES]) == 0
