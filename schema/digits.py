@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from math import gcd
 from typing import NamedTuple
@@ -183,7 +183,8 @@ class _Reader:
         self.low = _split(language.low)
         self.high = _split(language.high)
         self.whole_modulus = self._modulus_at(0)
-        self.moduli = [self._modulus_at(place) for place in range(language.places + 1)]
+        places = range(language.places + 1)
+        self.moduli = [self._modulus_at(place) for place in places] if language.modulus > 1 else [1] * len(places)
 
     def _modulus_at(self, place: int) -> int:
         """What the remainder after so many digits of the fraction is taken by: a power of ten will multiply it."""
@@ -306,6 +307,7 @@ def _sign(value: int) -> int:
     return (value > 0) - (value < 0)
 
 
+@cache
 def _digit_groups(low: str, high: str, single: bool, zero_apart: bool = False) -> list[tuple[int, int]]:
     """0 to 9 cut into ranges that compare alike with both digits; or every digit on its own."""
     if single:
