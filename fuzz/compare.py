@@ -8,22 +8,27 @@ verdict         a whole text accepted or rejected against the standard
 probe, rollback, fork, draft, spelling, padding, error, place     an engine against itself (`trace.py`)
 slow, slow-compile                                a mask, or compiling, that takes long each time (`trace.py`)
 crash, hang, growth                               its process (`host.py`)
+
+Some sources are slow for everyone. So a slow mask and a hang count only where another engine was quicker, or where
+there is no other that worked through the same problem.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 
 from .case import Case, Problem
 from .judge import STANDARDS, judge
 from .spelling import canonical
 from .trace import Trace, ids_of
 
-__all__ = ["Difference", "differences", "own_differences", "pair_differences"]
+__all__ = ["Difference", "differences", "own_differences", "pair_differences", "worked"]
 
 MOST_TOKENS = 8
+SHARE = 0.25
+"""An engine is slow at a mask if another one needs so much of its time, or less."""
 _PARTICULAR = re.compile(r"\d+|`[^`]*`|\"[^\"]*\"|'[^']*'|U\+\w+|\\\S+")
 """What is particular in a message: numbers, names, quoted pieces."""
 LONG_NUMBER = re.compile(r"\d{16}|\d[eE]\+?(?:1[6-9]|[2-9]\d|\d{3})")
@@ -67,15 +72,38 @@ class Difference:
         )
 
 
-def differences(case: Case, traces: dict[str, list[Trace]], first: str) -> list[Difference]:
-    """All differences of a case: each engine's own, and those between `first` and every other."""
+def differences(case: Case, traces: dict[str, list[Trace]], first: str, hung: Collection[str] = ()) -> list[Difference]:
+    """All differences of a case: each engine's own, and those between `first` and every other.
+
+    `hung` are engines that came to no end, and so have no traces.
+    """
     found: list[Difference] = []
     for engine, its in traces.items():
         for index, (problem, trace) in enumerate(zip(case.problems, its)):
             found += own_differences(engine, index, problem, trace)
             if engine != first:
                 found += pair_differences(first, engine, index, problem, traces[first][index], trace, case)
-    return found
+    return [kept for difference in found for kept in _if_slower(difference, traces, hung)]
+
+
+def _if_slower(difference: Difference, traces: dict[str, list[Trace]], hung: Collection[str]) -> Iterator[Difference]:
+    """The difference, unless it is a slow mask where all others that got anywhere were about as slow."""
+    if difference.check != "slow":
+        yield difference
+        return
+    others = {name: its[difference.problem] for name, its in traces.items() if name != difference.engine}
+    others = {name: trace for name, trace in others.items() if worked(trace)}
+    if others:
+        quickest = min(others, key=lambda name: others[name].slowest)
+        if others[quickest].slowest <= SHARE * traces[difference.engine][difference.problem].slowest:
+            yield replace(difference, against=quickest)
+    elif not hung:
+        yield difference
+
+
+def worked(trace: Trace) -> bool:
+    """Whether an engine took the problem and did not end in an error."""
+    return trace.refused is None and all(complaint.check != "error" for complaint in trace.complaints)
 
 
 def own_differences(engine: str, index: int, problem: Problem, trace: Trace) -> Iterator[Difference]:

@@ -12,11 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from .case import Case, Step
-from .compare import Difference, differences
+from .compare import Difference, differences, worked
 from .host import EngineFailed, Executor
 from .trace import Trace
 
 __all__ = ["Finding", "Session"]
+
+Failed = tuple[Case, EngineFailed]
+"""What an engine's process failed at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class Session:
 
     def _group(self, case: Case, seed: str, names: list[str]) -> list[Finding]:
         traces: dict[str, list[Trace]] = {}
-        failures: list[Finding] = []
+        failures: list[Failed] = []
         for name in names:
             executor = self.executors[name]
             try:
@@ -72,11 +75,11 @@ class Session:
                 if failure.check == "hang" and executor.capabilities.slow:
                     self.refusals[name] += len(case.problems)
                 else:
-                    failures.append(self._failed(failure.case or case, failure))
+                    failures.append((failure.case or case, failure))
                 continue
             self._count(name, traces[name])
-        found = [self._finding(case, d) for d in _first_differences(case, traces)]
-        return failures + [self._closer(finding) for finding in found]
+        found = [self._finding(case, d) for d in _first_differences(case, traces, _hung(failures))]
+        return self._failed(failures, traces) + [self._closer(finding) for finding in found]
 
     def _count(self, name: str, traces: list[Trace]) -> None:
         refused = sum(trace.refused is not None for trace in traces)
@@ -87,14 +90,14 @@ class Session:
         """The differences of a case whose walks are fixed, on some of the engines."""
         traces: dict[str, list[Trace]] = {}
         self.last = traces
-        failures = []
+        failures: list[Failed] = []
         for name in names:
             try:
                 traces[name] = self.executors[name].trace(case)
             except EngineFailed as failure:
                 if failure.check != "hang" or not self.executors[name].capabilities.slow:
-                    failures.append(self._failed(case, failure).difference)
-        return failures + _all_differences(case, traces)
+                    failures.append((case, failure))
+        return [f.difference for f in self._failed(failures, traces)] + _all_differences(case, traces, _hung(failures))
 
     def shows(self, finding: Finding, case: Case) -> Difference | None:
         """The finding's difference in another case, if it is there."""
@@ -111,10 +114,21 @@ class Session:
         engines = (difference.against, difference.engine) if pair else (difference.engine,)
         return Finding(case, difference, engines)
 
-    def _failed(self, case: Case, failure: EngineFailed) -> Finding:
-        kind = case.problems[0].kind
-        difference = Difference(failure.check, failure.engine, "itself", kind, detail=failure.detail)
-        return Finding(case, difference, (failure.engine,))
+    def _failed(self, failures: Sequence[Failed], traces: dict[str, list[Trace]]) -> list[Finding]:
+        """What failed, except a hang where others hang too and none came to an end."""
+        hung = _hung(failures)
+        through = next((name for name, its in traces.items() if all(map(worked, its))), "itself")
+        found = []
+        for case, failure in failures:
+            against = through if failure.check == "hang" else "itself"
+            if against == "itself" and failure.check == "hang" and len(hung) > 1:
+                self.refusals[failure.engine] += len(case.problems)
+                continue
+            difference = Difference(
+                failure.check, failure.engine, against, case.problems[0].kind, detail=failure.detail
+            )
+            found.append(self._finding(case, difference))
+        return found
 
     def _closer(self, finding: Finding) -> Finding:
         """Where a mask differs, ask the engine whether it would accept the very tokens: an engine that
@@ -144,17 +158,22 @@ def _ways_to(walk: tuple[Step, ...], check: str) -> Iterator[tuple[Step, ...]]:
         yield (*before, *(Step("token", (token,)) for token in ahead.ids[:count]))
 
 
-def _all_differences(case: Case, traces: dict[str, list[Trace]]) -> list[Difference]:
+def _hung(failures: Sequence[Failed]) -> list[str]:
+    """The engines that came to no end."""
+    return [failure.engine for _, failure in failures if failure.check == "hang"]
+
+
+def _all_differences(case: Case, traces: dict[str, list[Trace]], hung: Sequence[str]) -> list[Difference]:
     if not traces:
         return []
-    return differences(case, traces, next(iter(traces)))
+    return differences(case, traces, next(iter(traces)), hung)
 
 
-def _first_differences(case: Case, traces: dict[str, list[Trace]]) -> list[Difference]:
+def _first_differences(case: Case, traces: dict[str, list[Trace]], hung: Sequence[str]) -> list[Difference]:
     """One difference for each engine, problem, check and direction."""
     seen = set()
     found = []
-    for difference in _all_differences(case, traces):
+    for difference in _all_differences(case, traces, hung):
         key = (difference.engine, difference.problem, difference.check, difference.direction)
         if key not in seen:
             seen.add(key)

@@ -90,6 +90,8 @@ class Trace:
     complaints: list[Complaint] = field(default_factory=list)
     finished: list[str] = field(default_factory=list)
     """Texts of the walk at which the engine said that they may end."""
+    slowest: float = 0.0
+    """Seconds of the slowest mask that was slow twice; 0 if there was none."""
     verdicts: list[bool | None] = field(default_factory=list)
     """For each text whether it was accepted as a whole; None if the vocabulary cannot spell it."""
 
@@ -148,6 +150,7 @@ class Run:
             row, began = self.row.copy(), thread_time()
             other.mask(row)
             if (seconds := thread_time() - began) > SLOW_SECONDS:
+                self.trace.slowest = max(self.trace.slowest, seconds)
                 self._complain_once("slow", "extra", f"{1000 * seconds:.0f} ms for a mask")
 
     def words(self, row: Words) -> bytes:
