@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-import zipfile
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,6 +29,8 @@ LEAST_TOKENS = 1 << 14
 """Tries of fewer tokens are built faster than a file is opened."""
 KEPT_FILES = 8
 """Files of this and other versions that stay, the latest ones."""
+ABANDONED_SECONDS = 3600
+"""A part of a file that is older was left by a process that was killed."""
 
 
 def cached_trie(data: NDArray[np.uint8], lengths: NDArray[np.int64], ids: NDArray[np.int32]) -> Trie:
@@ -58,7 +60,7 @@ def read_trie(path: Path, tokens: int) -> Trie | None:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             trie = Trie(**{name: copied(arrays[name]) for name in Trie._fields})
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+    except Exception:  # whatever reading a damaged file comes to: a bit may say that it is encrypted
         return None
     if len(trie.token_ids) != tokens:
         return None
@@ -88,3 +90,6 @@ def forget_old(folder: Path) -> None:
         files = sorted(folder.glob("*/*.npz"), key=lambda path: path.stat().st_mtime, reverse=True)
         for path in files[KEPT_FILES:]:
             path.unlink(missing_ok=True)
+        for path in folder.glob("*/*.part"):
+            if path.stat().st_mtime < time.time() - ABANDONED_SECONDS:
+                path.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -65,3 +66,33 @@ def test_a_bit_of_machine_code_is_not_run(tmp_path: Path) -> None:
     (file,) = tmp_path.rglob("*.nbc")
     file.write_bytes(flip(file.read_bytes()))
     assert hits(compiled(tmp_path)) == 0
+
+
+def test_a_folder_that_is_a_file_keeps_nothing(tmp_path: Path) -> None:
+    (tmp_path / "folder").write_bytes(b"")
+    for _ in range(2):
+        assert hits(compiled(tmp_path / "folder")) == 0
+    assert not list(Path(__file__).parent.rglob("*.nb?")), "nor is anything kept beside the source"
+
+
+def test_a_full_disk_is_no_error(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        assert hits(compiled(tmp_path)) == 0
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not any(file.is_file() for file in tmp_path.rglob("*"))
+    assert hits(compiled(tmp_path)) == 0
+    assert hits(compiled(tmp_path)) == 1
+
+
+def test_versions_written_at_once_do_not_share_a_file(tmp_path: Path) -> None:
+    with kept_in(tmp_path):
+        first, second = numba.njit(cache=True)(double), numba.njit(cache=True)(double)
+    # Both have read an empty index; numba alone would call both files number 1.
+    file = first._cache._cache_file
+    file._load_index = second._cache._cache_file._load_index = lambda: {}
+    assert first(21) == 42
+    assert second(0.5) == 1.0
+    assert len(list(tmp_path.rglob("*.nbc"))) == 2

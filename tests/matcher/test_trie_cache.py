@@ -78,6 +78,21 @@ def test_a_damaged_file_is_built_again(damage: str) -> None:
     assert same(cached_trie(*TOKENS), trie_of_lengths(*TOKENS))
 
 
+def test_any_bit_of_the_headers_may_flip() -> None:
+    """One says that the file is encrypted, others that it is packed in another way or that a shape never ends."""
+    cached_trie(*TOKENS)
+    path = trie_file(*TOKENS)
+    data = path.read_bytes()
+    last = data.rindex(b"PK\x01\x02")
+    for place in (*range(200), *range(last, len(data))):
+        for bit in range(8):
+            flipped = bytearray(data)
+            flipped[place] ^= 1 << bit
+            path.write_bytes(flipped)
+            read = trie_cache.read_trie(path, len(TOKENS[2]))
+            assert read is None or same(read, trie_of_lengths(*TOKENS)), (place, bit)
+
+
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "tries").write_text("in the way")
     assert same(cached_trie(*TOKENS), trie_of_lengths(*TOKENS))
