@@ -104,8 +104,7 @@ class Matcher:
         if mask is None:
             mask = self._learn_mask(None)
         if type(mask) is int:
-            masks = self.heap.masks
-            mask = masks.ready.get(mask) or masks.make_ready(self.heap.address, mask)
+            mask = self.heap.masks.ready.get(mask) or self._write_out(mask)
         row: NDArray[np.uint32] = mask.obj  # type: ignore[union-attr, assignment]
         return row
 
@@ -117,7 +116,8 @@ class Matcher:
         store = self.compiled.store
         with store.lock:
             heap = self.heap
-            row = heap.masks.spare_row() if out is None else out
+            masks = heap.masks
+            row = masks.spare_row() if out is None else out
             handle = FULL if heap.retired else int(fill(heap.address, self.number, row))
             if handle == FULL or handle == NO_ROW:
                 handle = store.call(self, fill, row)
@@ -128,9 +128,16 @@ class Matcher:
             else:
                 found = heap.masks.buffers[handle >> 1] if handle & 1 else handle >> 1
             heap.mask_of[self.number] = found
-            if out is None and type(found) is int:
-                heap.masks.keep_ready(found, row)
+            if out is None and type(found) is int and masks is heap.masks:  # not if there are new ones meanwhile
+                masks.keep_spare(found)
         return found
+
+    def _write_out(self, mask: int) -> memoryview:
+        """A row of its own for a mask of listed words."""
+        with self.compiled.store.lock:
+            masks = self.heap.masks
+            write_mask(self.heap.address, mask, masks.spare_row())
+            return masks.keep_spare(mask)
 
     def is_dead_end(self) -> bool:
         """Whether no token may come next although EOS was not accepted: the vocabulary cannot go on."""

@@ -52,6 +52,7 @@ ROW_BYTES = 128 << 20
 """Memory for dense mask rows."""
 READY_BYTES = 64 << 20
 """Memory for masks of listed words that are written out as rows."""
+READY_AT_ONCE = 64
 ROWS_AT_ONCE = 128
 ROW_BLOCKS_AT_ONCE = 3
 """Blocks of rows that a new store has."""
@@ -161,6 +162,7 @@ class Masks:
         """Dense row number -> a read-only view of it; its `obj` is the array."""
         self.ready: dict[int, memoryview] = {}
         """Number of a mask of listed words -> its row, written out for those that ask for arrays."""
+        self.spare_rows: list[NDArray[np.uint32]] = []
 
     def add_rows(self, header: NDArray[np.int64]) -> bool:
         """Add dense rows; False if the memory for rows is used up."""
@@ -177,22 +179,21 @@ class Masks:
         return True
 
     def spare_row(self) -> NDArray[np.uint32]:
-        """A row to write a mask into."""
-        return np.empty(self.words, dtype=np.uint32)
+        """A row to write a mask into: the same one until it is kept."""
+        if not self.spare_rows:
+            self.spare_rows.extend(zeros((READY_AT_ONCE, self.words), np.uint32, self.large_pages))
+        return self.spare_rows[-1]
 
-    def make_ready(self, address: int, number: int) -> memoryview:
-        """The row of a mask of listed words, written out."""
-        row = self.spare_row()
-        mask.write_mask(address, number, row)
-        return self.keep_ready(number, row)
-
-    def keep_ready(self, number: int, row: NDArray[np.uint32]) -> memoryview:
-        """Keep the row of a mask; where there is no room, the older half of the others goes."""
-        row.flags.writeable = False
-        if len(self.ready) >= max(2, READY_BYTES // row.nbytes):
-            for old in list(self.ready)[: len(self.ready) // 2]:
-                self.ready.pop(old, None)
-        return self.ready.setdefault(number, buffer_of(row))
+    def keep_spare(self, number: int) -> memoryview:
+        """Keep the spare row, which holds a mask now. Where there is no room, the older half of the others goes."""
+        if number not in self.ready:
+            row = self.spare_rows.pop()
+            row.flags.writeable = False
+            if len(self.ready) >= max(2, READY_BYTES // row.nbytes):
+                for old in list(self.ready)[: len(self.ready) // 2]:
+                    del self.ready[old]
+            self.ready[number] = buffer_of(row)
+        return self.ready[number]
 
     def is_crowded(self, header: NDArray[np.int64]) -> bool:
         """Whether more than half of some array is used, so that a new start is better."""
