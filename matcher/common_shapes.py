@@ -20,16 +20,16 @@ __all__ = ["walk_common_shapes"]
 
 STRING_TEXTS = ('"', '"a')
 COMMON: tuple[tuple[Any, tuple[str, ...]], ...] = (
-    (True, ("", *STRING_TEXTS, "1", "-1.5", "[", "[1", "{", '{"', '{"a', '{"a":1')),
+    (True, ("", *STRING_TEXTS, "1", "-1.5", "[", "[1", "{", '{"', '{"a', '{"a": 1')),
     ({"type": "string"}, STRING_TEXTS),
     ({"type": "string", "minLength": 1}, STRING_TEXTS),
     ({"type": "string", "maxLength": 1000}, STRING_TEXTS),
     ({"type": "string", "minLength": 1, "maxLength": 1000}, STRING_TEXTS),
-    ({"type": "object", "properties": {"name": {}}}, ("{", '{"', '{"n', '{"name', '{"x', '{"x":1,')),
+    ({"type": "object", "properties": {"name": {}}}, ("{", '{"', '{"n', '{"name', '{"x', '{"x": 1,')),
     ({"type": "integer"}, ("", "1")),
     ({"type": "number"}, ("", "1", "1.5")),
 )
-"""Schemas, and beginnings of texts after each of which a mask is asked for."""
+"""Schemas, and beginnings of texts after each of which a mask is asked for. Blanks are those of the spaced layout."""
 
 
 def walk_common_shapes(vocabulary: Vocabulary, layout: Literal["free", "compact", "spaced"]) -> None:
@@ -41,5 +41,6 @@ def walk_common_shapes(vocabulary: Vocabulary, layout: Literal["free", "compact"
         compiled = compile_grammar(schema_grammar(schema, layout=layout), vocabulary)
         for beginning in beginnings:
             matcher = Matcher(compiled)
-            matcher.accept_bytes(beginning.encode())
+            text = beginning if layout == "spaced" else beginning.replace(" ", "")
+            matcher.accept_bytes(text.encode())
             matcher.fill_mask(row)

@@ -10,7 +10,7 @@ from tests.vocabularies import qwen35
 import infernix
 from infernix.matcher import tables
 from infernix.matcher.bitmask import allocate
-from infernix.matcher.common_shapes import COMMON
+from infernix.matcher.store import LARGE_VOCABULARY
 from infernix.matcher.vocabulary import Vocabulary
 
 
@@ -41,11 +41,13 @@ def test_texts_of_another_schema_walk_little(large: Vocabulary, schema: Any, beg
     assert int(header[tables.N_ARENA]) - before < 2000
 
 
-def test_every_beginning_is_one_of_its_schema(large: Vocabulary) -> None:
-    for schema, beginnings in COMMON:
-        compiled = infernix.compile_json_schema(schema, large)
-        for beginning in beginnings:
-            infernix.Matcher(compiled).accept_bytes(beginning.encode())
+@pytest.mark.parametrize("layout", ["free", "compact", "spaced"])
+def test_every_layout_has_such_texts(layout: Any) -> None:
+    """A fresh vocabulary for each; a beginning that is no beginning would be an error."""
+    vocabulary = Vocabulary([*(b"%d" % i for i in range(LARGE_VOCABULARY)), b""], eos_ids=[LARGE_VOCABULARY])
+    matcher = infernix.Matcher(infernix.compile_json_schema({"const": "a"}, vocabulary, layout=layout))
+    assert matcher.compiled.store.layouts == {layout}
+    assert int(matcher.heap.header[tables.N_SHAPES]) > 5
 
 
 def test_small_vocabularies_are_left_alone() -> None:
