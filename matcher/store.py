@@ -53,8 +53,8 @@ ROW_BYTES = 128 << 20
 READY_BYTES = 64 << 20
 """Memory for masks of listed words that are written out as rows."""
 READY_AT_ONCE = 64
-ROWS_AT_ONCE = 128
-ROW_BLOCKS_AT_ONCE = 3
+ROWS_AT_ONCE = 64
+ROW_BLOCKS_AT_ONCE = 10
 """Blocks of rows that a new store has."""
 STATES, EDGES = 1 << 21, 1 << 22
 MAX_TOKEN_SETS = 1 << 13
@@ -63,10 +63,10 @@ MAX_TOKEN_SETS = 1 << 13
 LARGE_VOCABULARY = 1 << 14
 """From so many tokens on, arrays are made of large pages: thirty of them are no matter then."""
 TOUCHED_AT_ONCE = {
-    **{"sets": 32, "narrow": 16, "items": 32, "waits": 8, "moves": 48, "arena": 64, "masks": 8, "shapes": 8},
+    **{"sets": 28, "narrow": 28, "items": 24, "waits": 8, "moves": 40, "arena": 88, "masks": 8, "shapes": 8},
     **{"set_index": 8, "completions": 16, "tails": 8, "mask_index": 8, "agenda": 16, "seen": 16, "branches": 8},
     **{"found": 8, "exits": 8, "cleared": 4, "path": 8, "groups": 4, "states": 16, "edges": 16, "rules": 4},
-    **{"loops": 8, "tail_index": 8, "key": 8, "holes": 4},
+    **{"loops": 10, "tail_index": 8, "key": 8, "holes": 4},
 }
 """Bytes of each array, for each token of the vocabulary, that a new store touches: the first request would wait
 for the memory otherwise. For a large vocabulary, which is taken for one of TOUCHED_FOR tokens at least, that is as much
@@ -257,6 +257,13 @@ class Heap:
         header = self.header
         return any(header[used] > most for used, most in self.nearly_full)
 
+    def used_bytes(self) -> dict[str, int]:
+        """How much is in use of each array that is the heap's own; hash tables count as full."""
+        entries = {name: int(self.header[USED[name]]) for name in ("items", "waits", "moves")}
+        entries |= dict.fromkeys(("sets", "loops", "narrow"), int(self.header[tables.N_SETS]))
+        used = {name: count * self.arrays[name][:1].nbytes for name, count in entries.items()}
+        return used | {name: self.arrays[name].nbytes for name in ("set_index", "completions")}
+
     def items_of(self, number: int) -> NDArray[Any]:
         """A copy of the items of a set."""
         record = self.arrays["sets"][number]
@@ -339,6 +346,12 @@ class Store:
         if fresh_masks or walks_concrete_sets or self.masks.is_crowded(old.header):
             self.masks = self.new_masks()
         self.heap = self.new_heap(old)
+        self.touch_like(old)
+
+    def touch_like(self, old: Heap) -> None:
+        """Touch as much of the heap as the one before it had used, or texts would wait for the memory."""
+        for name, used in old.used_bytes().items():
+            touch(self.heap.arrays[name], used)
 
     def call(self, owner: Any, kernel: Callable[..., int], *arguments: Any) -> int:
         """Run a kernel on the current heap for `owner` (a matcher), making room as often as needed.
