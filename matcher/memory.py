@@ -53,6 +53,7 @@ def copied(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def touch(array: NDArray[Any], limit: int) -> None:
-    """Write to the first `limit` bytes of a zeroed array, so that the system gives them real memory now."""
+    """Write to the first `limit` bytes of an array what is there, so that the system gives them real memory now."""
     data = array.reshape(-1).view(np.uint8)
-    data[: min(limit, len(data)) : PAGE] = 0
+    pages = data[: min(limit, len(data)) : PAGE]
+    pages |= 0

@@ -309,9 +309,12 @@ class Store:
             self.masks.add_rows(self.heap.header)
 
     def new_heap(self, old: Heap | None) -> Heap:
-        """A fresh heap; with `old`, its shapes are carried over."""
+        """A fresh heap. With `old`, as much of it is touched as was used there, and its shapes are carried over."""
         parts: dict[str, NDArray[Any]] = self.tables.arrays | self.fixed
         heap = Heap(parts, self.masks, self.set_limit)
+        if old is not None:
+            for name, used in old.used_bytes().items():
+                touch(heap.arrays[name], used)
         heap.header[tables.FEATURES] = self.features
         heap.header[tables.WORDS] = self.words
         heap.header[tables.VOCABULARY_SIZE] = self.size
@@ -346,12 +349,6 @@ class Store:
         if fresh_masks or walks_concrete_sets or self.masks.is_crowded(old.header):
             self.masks = self.new_masks()
         self.heap = self.new_heap(old)
-        self.touch_like(old)
-
-    def touch_like(self, old: Heap) -> None:
-        """Touch as much of the heap as the one before it had used, or texts would wait for the memory."""
-        for name, used in old.used_bytes().items():
-            touch(self.heap.arrays[name], used)
 
     def call(self, owner: Any, kernel: Callable[..., int], *arguments: Any) -> int:
         """Run a kernel on the current heap for `owner` (a matcher), making room as often as needed.
