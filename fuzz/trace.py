@@ -92,7 +92,7 @@ class Trace:
     finished: list[str] = field(default_factory=list)
     """Texts of the walk at which the engine said that they may end."""
     slowest: float = 0.0
-    """Seconds of the slowest mask that was slow twice; 0 if there was none."""
+    """Seconds of the slowest mask; of one that was slow, those of the second time."""
     verdicts: list[bool | None] = field(default_factory=list)
     """For each text whether it was accepted as a whole; None if the vocabulary cannot spell it."""
 
@@ -139,20 +139,23 @@ class Run:
         self.row[:] = 0xFFFFFFFF
         began = thread_time()
         position.mask(self.row)
-        if thread_time() - began > SLOW_SECONDS and self.vocabulary.size >= LARGE:
-            self._time_again()
+        seconds = thread_time() - began
+        if seconds > SLOW_SECONDS and self.vocabulary.size >= LARGE:
+            seconds = self._time_again()
+        self.trace.slowest = max(self.trace.slowest, seconds)
         return View(self.words(self.row), may_end, False)
 
-    def _time_again(self) -> None:
-        """Complain if the mask takes long at a new position after the same text too: what an engine does only once
-        for a grammar is no fault."""
+    def _time_again(self) -> float:
+        """The seconds that the mask takes at a new position after the same text, with a complaint if that is long too:
+        what an engine does only once for a grammar is no fault."""
         other = self.engine.start(self.compiled)
-        if all(map(other.accept, self.tokens)) and not other.ended():
-            row, began = self.row.copy(), thread_time()
-            other.mask(row)
-            if (seconds := thread_time() - began) > SLOW_SECONDS:
-                self.trace.slowest = max(self.trace.slowest, seconds)
-                self._complain_once("slow", "extra", f"{1000 * seconds:.0f} ms for a mask")
+        if not all(map(other.accept, self.tokens)) or other.ended():
+            return 0.0
+        row, began = self.row.copy(), thread_time()
+        other.mask(row)
+        if (seconds := thread_time() - began) > SLOW_SECONDS:
+            self._complain_once("slow", "extra", f"{1000 * seconds:.0f} ms for a mask")
+        return seconds
 
     def words(self, row: Words) -> bytes:
         """The words of a mask, without bits that belong to no token: those are complained about."""

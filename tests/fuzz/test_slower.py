@@ -19,8 +19,8 @@ CASE = Case(VocabularySpec(tokens=(b"a", b""), eos_ids=(1,)), (Problem("gbnf", '
 
 def took(milliseconds: float) -> Trace:
     """A trace whose slowest mask took so long."""
-    if not milliseconds:
-        return Trace()
+    if milliseconds <= 10:
+        return Trace(slowest=milliseconds / 1000)
     return Trace(complaints=[Complaint("slow", 0, "extra", (), "")], slowest=milliseconds / 1000)
 
 
@@ -29,6 +29,8 @@ def took(milliseconds: float) -> Trace:
     [
         ({"a": 100, "b": 0}, (), [("a", "b")]),
         ({"a": 100, "b": 20}, (), [("a", "b")]),
+        ({"a": 20, "b": 4}, (), [("a", "b")]),
+        ({"a": 20, "b": 6}, (), []),
         ({"a": 100, "b": 30}, (), []),
         ({"a": 100, "b": 90, "c": 15}, (), [("a", "c"), ("b", "c")]),
         ({"a": 100}, (), [("a", "itself")]),
@@ -40,6 +42,12 @@ def test_slow_masks(times: dict[str, float], hung: Sequence[str], expected: list
     traces = {name: [took(milliseconds)] for name, milliseconds in times.items()}
     found = differences(CASE, traces, next(iter(traces)), hung)
     assert [(difference.engine, difference.against) for difference in found] == expected
+
+
+def test_who_compiles_for_long_is_not_quick() -> None:
+    prepared = Trace(complaints=[Complaint("slow-compile", 0, "extra")], slowest=0.001)
+    found = differences(CASE, {"a": [took(100)], "b": [prepared]}, "a")
+    assert [difference.engine for difference in found if difference.check == "slow"] == []
 
 
 @pytest.mark.parametrize(
