@@ -98,7 +98,8 @@ class CompileCache:
 
     An interruption can come between any two instructions (Ctrl-C in the thread that builds, or the end of all
     threads but one in a forked process), and may leave nobody waiting for what does not come. So whoever needs an
-    entry takes its lock, which is given back however a block is left, and looks what is known then.
+    entry takes its lock, which is given back however a block is left, and looks what is known then. At worst a key is
+    built twice: a thread that has its entry, but not yet the lock, looks like one that was interrupted.
     """
 
     def __init__(self, budget: int = DEFAULT_CACHE_BYTES) -> None:

@@ -9,7 +9,6 @@ higher rank.
 from __future__ import annotations
 
 import os
-from itertools import chain
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -31,14 +30,17 @@ def held_at_fork(lock: Lock, rank: int) -> Lock:
 
 
 def _take() -> None:
-    for lock in list(chain.from_iterable(_locks)):
-        lock.acquire()
-        _taken.append(lock)
+    for rank in _locks:
+        for lock in list(rank):  # with the lower ranks held, no lock of this one can be added
+            lock.acquire()
+            _taken.append(lock)
 
 
 def _give_back() -> None:
-    while _taken:
-        _taken.pop().release()
+    taken = _taken[::-1]
+    _taken.clear()  # once the first lock is given back, another thread may fork
+    for lock in taken:
+        lock.release()
 
 
 os.register_at_fork(before=_take, after_in_parent=_give_back, after_in_child=_give_back)

@@ -70,7 +70,6 @@ class Matcher:
             self.heap: Heap = store.heap
             self.number = compiled.first_set(self.heap)
             if self.number < FIRST_SET:
-                self.number = DEAD
                 store.retire(0, fresh_masks=False)
                 self.heap = store.heap
                 self.number = compiled.first_set(self.heap)
@@ -337,6 +336,7 @@ class Matcher:
             moved[number] = adopt(heap.address, block)
             if moved[number] == FULL:
                 return False
+        heap.migrated += len(moved)
         self._history = [moved[number] for number in self._history]
         self.number = moved[self.number]
         self.heap = heap

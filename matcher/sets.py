@@ -165,7 +165,7 @@ def new_set(h: Heap, size: int, digest: int) -> int:
     number = head(h)[N_SETS]
     first = head(h)[N_ITEMS]
     stored = items(h)
-    # The index stays at most half full, and a row of moves must exist.
+    # With no more sets than that, the index stays at most half full.
     if number >= len(sets(h)) or first + size > len(stored):
         return FULL
     if first + size > head(h)[ITEMS_STOP]:

@@ -117,6 +117,8 @@ def pivot_of(h: Heap, shape: int, image: int) -> int:
         following = step(h, after, byte)
         if following == FULL:
             return FULL
+        if expand(h, after) == FULL:
+            return FULL
         plain = following == after and sets(h)[after]["size"] == 1 and not sets(h)[after]["flags"] & HAS_TOKENS
         if plain and is_text(h, after):
             head(h)[FOR_PIVOT] = 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -92,6 +93,7 @@ def compile_json_schema(schema: Any, vocabulary: Vocabulary, *, layout: Layout =
     `layout` "free" allows white space between JSON tokens, "compact" none, "spaced" exactly
     `", "` and `": "`. Raises SchemaError with a JSON Pointer.
     """
+    from infernix.gbnf.errors import LimitError
     from infernix.schema import schema_grammar
 
     from .common_shapes import walk_common_shapes
@@ -102,7 +104,8 @@ def compile_json_schema(schema: Any, vocabulary: Vocabulary, *, layout: Layout =
     known = compiled.store.layouts
     if layout not in known:
         known.add(layout)
-        walk_common_shapes(vocabulary, layout)
+        with suppress(LimitError):  # then some mask has to wait for them, or fail on its own
+            walk_common_shapes(vocabulary, layout)
     return compiled
 
 

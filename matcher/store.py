@@ -6,8 +6,8 @@
     Store    the three together, and the lock that guards them
 
 Every array is allocated at its full size at once: fresh zeroed memory costs nothing until
-it is touched, so nothing moves and no kernel resizes. When a heap is full it is *retired*: a
-new one takes its place, and each matcher carries its own live sets over the next time it
+it is touched, so nothing moves and no kernel resizes. A heap that is full is *retired*, as is one that is nearly
+full when a text begins: a new one takes its place, and each matcher carries its own live sets over the next time it
 needs the heap. A retired heap goes when its last matcher has left it. Masks survive, unless
 they were what was full.
 
@@ -240,6 +240,8 @@ class Heap:
         self.header[tables.ARENA_STOP] = len(self.arrays["arena"])
         self.header[tables.TAILS_STOP] = len(self.arrays["tails"])
         self.header[tables.ITEMS_STOP] = len(self.arrays["items"])
+        self.migrated = 0
+        """How many sets matchers have carried over from an earlier heap."""
         self.nearly_full = [
             (USED[name], 3 * len(self.arrays[name]) // 4) for name in ("sets", "items", "waits", "moves")
         ]
@@ -253,9 +255,12 @@ class Heap:
         """set * V + token -> the set after the token."""
 
     def is_nearly_full(self) -> bool:
-        """Whether more than three quarters of some array are used, so that a new text would soon fill it."""
+        """Whether more than three quarters of some array are used, so that a new text would soon fill it.
+
+        Not if most of that is what running matchers have brought with them: it would fill the next heap as well.
+        """
         header = self.header
-        return any(header[used] > most for used, most in self.nearly_full)
+        return 2 * self.migrated < header[tables.N_SETS] and any(header[used] > most for used, most in self.nearly_full)
 
     def used_bytes(self) -> dict[str, int]:
         """How much is in use of each array that is the heap's own; hash tables count as full."""

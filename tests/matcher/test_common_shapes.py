@@ -8,7 +8,8 @@ import pytest
 from tests.vocabularies import qwen35
 
 import infernix
-from infernix.matcher import tables
+from infernix.gbnf.errors import LimitError
+from infernix.matcher import common_shapes, tables
 from infernix.matcher.bitmask import allocate
 from infernix.matcher.store import LARGE_VOCABULARY
 from infernix.matcher.vocabulary import Vocabulary
@@ -54,3 +55,13 @@ def test_small_vocabularies_are_left_alone() -> None:
     vocabulary = Vocabulary([b'"', b"a", b""], eos_ids=[2], size=3)
     matcher = infernix.Matcher(infernix.compile_json_schema({"const": "a"}, vocabulary))
     assert int(matcher.heap.header[tables.N_SHAPES]) == 0
+
+
+def test_a_walk_that_has_no_room_is_not_the_schemas_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_room(*_: Any) -> None:
+        raise LimitError("no memory")
+
+    monkeypatch.setattr(common_shapes, "walk_common_shapes", no_room)
+    vocabulary = Vocabulary([b"1", b""], eos_ids=[1])
+    matcher = infernix.Matcher(infernix.compile_json_schema({"const": 1}, vocabulary))
+    assert matcher.allowed_token_ids() == [0]

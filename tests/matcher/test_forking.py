@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 from infernix import Matcher, Vocabulary, compile_gbnf
+from infernix.matcher import compile as compile_module
+from infernix.matcher import forking
 from infernix.matcher.cache import CacheOutcome, CompileCache
 from infernix.schema import patterns
 
@@ -109,3 +111,55 @@ def test_what_another_thread_builds_is_built_anew() -> None:
         finally:
             go.set()
         assert [other.result(PATIENCE)[1] for other in others] == [CacheOutcome.BUILT] * 2
+
+
+def test_a_store_in_the_making_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its lock exists only when it is made, so locks are listed rank by rank."""
+    vocabulary = Vocabulary([bytes([i]) for i in range(128)], eos_ids=[])
+    begun, make = threading.Event(), compile_module.Store
+
+    def slowly(*arguments: Any) -> Any:
+        begun.set()
+        threading.Event().wait(MOMENT)
+        return make(*arguments)
+
+    monkeypatch.setattr(compile_module, "Store", slowly)
+    compiled: list[Any] = []
+
+    def work() -> None:
+        compiled.append(compile_gbnf('root ::= "a"', vocabulary))
+        with compiled[0].store.lock:
+            threading.Event().wait(2 * MOMENT)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert begun.wait(PATIENCE)
+    assert in_a_child(lambda: legal(compile_gbnf('root ::= "b"', vocabulary), "") == {ord("b")})
+    thread.join()
+
+
+def test_locks_are_given_back_once_though_two_threads_fork(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second begins to take locks while the first gives them back."""
+
+    class Slow:
+        def __init__(self) -> None:
+            self.lock = threading.RLock()
+
+        def acquire(self) -> None:
+            self.lock.acquire()
+
+        def release(self) -> None:
+            self.lock.release()
+            threading.Event().wait(MOMENT)
+
+    locks = [Slow(), Slow()]
+    monkeypatch.setattr(forking, "_locks", (set(locks[:1]), set(locks[1:])))
+    monkeypatch.setattr(forking, "_taken", [])
+
+    def fork(_: int) -> None:
+        forking._take()
+        forking._give_back()
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(fork, range(4)))
+    assert all(lock.lock.acquire(blocking=False) for lock in locks)

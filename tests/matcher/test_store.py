@@ -346,3 +346,25 @@ def test_the_same_rules_after_retirement_share_masks() -> None:
     matcher.accept_bytes(b"d")
     assert allowed(matcher, 257) == [ord(")"), *b"abcdefghijklmnopqrstuvwxyz"]
     assert int(matcher.heap.header[tables.N_SHAPES]) == shapes
+
+
+def test_live_texts_that_fill_most_of_a_heap_are_not_moved_for_each_new_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three texts of 290 positions are 870 of 1,024 sets: they move once, when the next text begins."""
+    monkeypatch.setattr(store_module, "SETS", 1024)
+    source = 'root ::= "x" [ab]{0,100000} "." | "y" [ab]{0,90000} "." | "z" [ab]{0,80000} "."'
+    compiled = compile_gbnf(source, Vocabulary.byte_level())
+    matchers = [Matcher(compiled) for _ in "xyz"]
+    for matcher, first in zip(matchers, b"xyz", strict=True):
+        for token in (first, *[ord("a")] * 289):
+            matcher.accept_token(token)
+    full = compiled.store.heap
+    assert all(matcher.heap is full for matcher in matchers)
+    Matcher(compiled)
+    heap = compiled.store.heap
+    assert heap is not full
+    for _ in range(5):
+        for matcher in matchers:
+            matcher.accept_token(ord("a"))
+            assert matcher.heap is heap
+        Matcher(compiled)
+        assert compiled.store.heap is heap
