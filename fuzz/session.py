@@ -79,7 +79,12 @@ class Session:
                 continue
             self._count(name, traces[name])
         found = [self._finding(case, d) for d in _first_differences(case, traces, _hung(failures))]
-        return self._failed(failures, traces) + [self._closer(finding) for finding in found]
+        failed = self._failed(failures, traces)
+        reported = {finding.difference.engine for finding in failed}
+        for engine in _hung(failures):
+            if engine not in reported:
+                self.refusals[engine] += len(case.problems)
+        return failed + [self._closer(finding) for finding in found]
 
     def _count(self, name: str, traces: list[Trace]) -> None:
         refused = sum(trace.refused is not None for trace in traces)
@@ -122,7 +127,6 @@ class Session:
         for case, failure in failures:
             against = through if failure.check == "hang" else "itself"
             if against == "itself" and failure.check == "hang" and len(hung) > 1:
-                self.refusals[failure.engine] += len(case.problems)
                 continue
             difference = Difference(
                 failure.check, failure.engine, against, case.problems[0].kind, detail=failure.detail

@@ -90,3 +90,5 @@ def test_hangs(ends: dict[str, bool], expected: list[Any]) -> None:
     found = session.examine(CASE, "1")
     assert [(f.difference.engine, f.difference.against, f.engines) for f in found] == expected
     assert [d.engine for d in session.check(CASE, list(ends))] == [engine for engine, *_ in expected]
+    unreported = {name for name, end in ends.items() if not end} - {engine for engine, *_ in expected}
+    assert {name: count for name, count in session.refusals.items() if count} == dict.fromkeys(unreported, 1)
