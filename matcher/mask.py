@@ -25,6 +25,7 @@ from .describe import (
     pivot_set,
 )
 from .jit import entry, int64, kernel, linked, words_at
+from .listing import LISTED_LIMIT, begin_list, change, end_list, touch
 from .parts import divide
 from .scan import NO_PIVOT
 from .shape import shape_of
@@ -46,7 +47,6 @@ from .tables import (
     STOPPED,
     TAILS_STOP,
     VOCABULARY_SIZE,
-    WHOLE_MASKS,
     WORDS,
     arena,
     bits,
@@ -61,15 +61,12 @@ from .tables import (
     sets,
     shapes,
     tails,
-    touched,
     trie_ids,
 )
-from .whole import whole_mask
+from .whole import is_whole, whole_mask
 from .words import add_words, clear_bit, clear_words, copy_words, set_bit
 from .worklist import Heap, mix
 
-LISTED_LIMIT = 1000
-"""At most so many tokens may differ from the base row, or the mask gets a row of its own."""
 MASK_WORDS, MASK_WORDS_PER_TOKEN = 1 << 16, 2
 """How many words of the arena one mask may take, and how many more for each token of the vocabulary, before it is
 given up (`matcher.whole`)."""
@@ -362,13 +359,9 @@ def end_of_alive(h: Heap, quad: int) -> int:
 @kernel
 def build_listed(h: Heap, mask: int, anchor: int, changes: int) -> int:
     """Build a mask as pairs (word index, word) that differ from the anchor's row. Returns 0 or FULL."""
-    first = head(h)[N_ARENA]
-    if first + 2 * (changes + 2 * len(eos_ids(h))) > len(arena(h)):
+    if head(h)[N_ARENA] + 2 * (changes + 2 * len(eos_ids(h))) > len(arena(h)):
         return FULL
-    record = masks(h)[mask]
-    record["row"] = -1
-    record["first"] = first
-    record["size"] = 0
+    begin_list(h, mask, -1)
     if anchor != NO_ANCHOR:
         list_anchor(h, mask, anchor)
     for i in range(FIRST_COMPONENT, first_quad(h), TRIPLE):
@@ -385,13 +378,7 @@ def build_listed(h: Heap, mask: int, anchor: int, changes: int) -> int:
             for t in range(branch["token_first"], branch["token_first"] + 2 * branch["token_size"], 2):
                 if key(h)[i + 2] <= arena(h)[t + 1] <= key(h)[i + 3]:
                     change(h, mask, arena(h)[t], True)
-    for i in range(first, first + 2 * record["size"], 2):
-        word = arena(h)[i]
-        value = int64(bits(h)[word])
-        arena(h)[i + 1] = value if value < 0x80000000 else value - 0x100000000
-        bits(h)[word] = 0
-        touched(h)[word] = 0
-    head(h)[N_ARENA] = first + 2 * record["size"]
+    end_list(h, mask)
     return 0
 
 
@@ -418,29 +405,6 @@ def list_anchor(h: Heap, mask: int, anchor: int) -> None:
             change(h, mask, trie_ids(h)[t], False)
 
 
-@kernel
-def touch(h: Heap, mask: int, word: int) -> None:
-    """List a word of a mask that is being built, and copy it from the base into `bits`."""
-    if touched(h)[word]:
-        return
-    touched(h)[word] = 1
-    record = masks(h)[mask]
-    if record["row"] >= 0:
-        bits(h)[word] = words_at(rows(h)[record["row"]], head(h)[WORDS])[word]
-    arena(h)[record["first"] + 2 * record["size"]] = word
-    record["size"] += 1
-
-
-@kernel
-def change(h: Heap, mask: int, token: int, allowed: bool) -> None:
-    """Allow or forbid a token in a mask that is being built."""
-    touch(h, mask, token >> 5)
-    if allowed:
-        set_bit(bits(h), token)
-    else:
-        clear_bit(bits(h), token)
-
-
 # ── Writing ─────────────────────────────────────────────────────────────────────────────
 
 
@@ -456,16 +420,10 @@ def write_mask(h: Heap, mask: int, out: Any) -> None:
         out[arena(h)[i]] = np.uint32(int64(arena(h)[i + 1]) & 0xFFFFFFFF)
 
 
-@entry
-def fill(h: Heap, number: int, out: Any) -> int:
-    """Write the mask of a set into `out`.
-
-    Returns a handle for next time: twice the number of a mask with listed words, one more than twice the number
-    of the dense row that the mask is, NOTHING if it allows no token. FULL or NO_ROW without room.
-    """
+@kernel
+def affordable_mask(h: Heap, number: int) -> int:
+    """The mask of a set by way of shapes. FULL without room, and (STOPPED) if it takes too much; or NO_ROW."""
     most = MASK_WORDS + MASK_WORDS_PER_TOKEN * head(h)[VOCABULARY_SIZE]
-    if head(h)[FEATURES] & WHOLE_MASKS:
-        most = 0
     head(h)[ARENA_STOP] = head(h)[N_ARENA] + most
     head(h)[TAILS_STOP] = head(h)[N_TAILS] + MASK_TAILS
     head(h)[ITEMS_STOP] = min(head(h)[N_ITEMS] + MASK_ITEMS, len(items(h)))
@@ -474,8 +432,23 @@ def fill(h: Heap, number: int, out: Any) -> int:
     head(h)[ARENA_STOP] = len(arena(h))
     head(h)[TAILS_STOP] = len(tails(h))
     head(h)[ITEMS_STOP] = len(items(h))
-    if mask == FULL and head(h)[STOPPED]:
+    return mask
+
+
+@entry
+def fill(h: Heap, number: int, out: Any) -> int:
+    """Write the mask of a set into `out`.
+
+    Returns a handle for next time: twice the number of a mask with listed words, one more than twice the number
+    of the dense row that the mask is, NOTHING if it allows no token. FULL or NO_ROW without room.
+    """
+    mask = int64(sets(h)[number]["mask"])
+    if mask < 0 and is_whole(h, number):
         mask = whole_mask(h, number)
+    elif mask < 0 or head(h)[FEATURES] & OFF_MEMO:
+        mask = affordable_mask(h, number)
+        if mask == FULL and head(h)[STOPPED]:
+            mask = whole_mask(h, number)
     if mask < 0:
         return mask
     write_mask(h, mask, out)

@@ -144,6 +144,19 @@ def abstract(h: Heap, number: int, counter: int) -> int:
     return intern(h)
 
 
+@kernel
+def collapse(h: Heap, number: int) -> int:
+    """The items of a set as if they were all on the way to one hole, their counts as they are. FULL without room."""
+    begin(h, STEP)
+    record = sets(h)[number]
+    for i in range(record["first"], record["first"] + record["size"]):
+        item = items(h)[i]
+        if item["state"] != EXIT:
+            state = states(h)[item["state"]]
+            push(h, STEP, item["state"] if state["counter"] >= 0 else state["twin"], 0, BOTTOM, item["count"])
+    return intern(h)
+
+
 @linked(LINK_DIVIDE)
 def divide(h: Heap, number: int) -> int:
     """Divide a set into the parts whose shapes make up its mask. Returns 0 or FULL."""

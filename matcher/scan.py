@@ -15,6 +15,8 @@ LEVEL, all nodes that are not inside a character; RISING, the same, and each cha
 
 from __future__ import annotations
 
+from typing import Any
+
 from .branch import limit
 from .calls import first_step
 from .earley import expand, step
@@ -29,9 +31,11 @@ from .tables import (
     HAS_EXIT,
     SYMBOLIC,
     UNKNOWN,
+    arena,
     child_bytes,
     children,
     cleared,
+    covers,
     exits,
     found,
     items,
@@ -48,6 +52,8 @@ WHOLE_SUBTREE = 4
 """Subtrees of fewer nodes are walked without asking whether that is needed."""
 NO_PIVOT = 256
 """Not a byte: the mask is not derived from another one."""
+NO_COVER = -3
+"""Not the number of a cover, and not one of the statuses of a kernel."""
 NO_CHILD = -3
 """Not a place in a list, and not one of the statuses of a kernel."""
 FIRST, END, NEXT, HERE, OTHER = 0, 1, 2, 3, 4
@@ -55,18 +61,22 @@ FIRST, END, NEXT, HERE, OTHER = 0, 1, 2, 3, 4
 
 
 @kernel
-def scan_trie(h: Heap, shape: int, image: int, other: int) -> tuple[int, int, int]:
+def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> tuple[int, int, int]:
     """Walk the trie depth first from a set; fill `found`, `exits` and `cleared`.
 
     `other` is the set after the shape's pivot, or DEAD. A second set is then kept for each depth, and
-    subtrees where both agree are left to it; where they differ, its tokens are cleared. Returns how
-    many entries each list has, or three times FULL.
+    subtrees where both agree are left to it; where they differ, its tokens are cleared. With a cover (or NO_COVER),
+    subtrees of which it has all tokens are left to that. Returns how many entries each list has, or three times FULL.
     """
     at = stack(h)
     siblings = children(h)
     n_found = int64(0)
     n_exits = int64(0)
     n_cleared = 0
+    covered, covered_end = int64(0), int64(0)
+    if cover != NO_COVER:
+        covered = int64(covers(h)[cover]["first"])
+        covered_end = covered + 2 * covers(h)[cover]["size"]
     level = 0
     if enter(h, 0, 0, trie_nodes(h)[1]["first_child"], image, other) == FULL:
         return FULL, FULL, FULL
@@ -76,6 +86,10 @@ def scan_trie(h: Heap, shape: int, image: int, other: int) -> tuple[int, int, in
         place = next_child(h, level)
         if place == NO_CHILD:
             level -= 1
+            continue
+        while covered < covered_end and arena(h)[covered + 1] <= siblings[place]["first_token"]:
+            covered += 2
+        if covered < covered_end and is_covered(h, siblings[place], covered):
             continue
         byte = child_bytes(h)[place]
         after = int64(DEAD)
@@ -123,6 +137,12 @@ def scan_trie(h: Heap, shape: int, image: int, other: int) -> tuple[int, int, in
             if enter(h, level, child["first_child"], child["end_child"], after, other) == FULL:
                 return FULL, FULL, FULL
     return n_found, n_exits, n_cleared
+
+
+@kernel
+def is_covered(h: Heap, child: Any, range_: int) -> bool:
+    """Whether the tokens of a child's subtree all are in a range of a cover."""
+    return bool(arena(h)[range_] <= child["first_token"] and child["end_token"] <= arena(h)[range_ + 1])
 
 
 @kernel

@@ -26,7 +26,7 @@ from .calls import first_step, is_text, list_calls
 from .earley import expand, know_tokens, step
 from .jit import int64, kernel, linked, words_at
 from .parts import abstract, symbolic_counter
-from .scan import NO_PIVOT, need_of, scan_trie
+from .scan import NO_COVER, NO_PIVOT, need_of, scan_trie
 from .tables import (
     DEAD,
     FEATURES,
@@ -162,7 +162,7 @@ def walk_shape(h: Heap, image: int, symbolic: int) -> int:
     other = int64(DEAD)
     if pivot != NO_PIVOT:
         other = first_step(h, image, pivot, record["call_first"], record["call_size"])
-    n_found, n_exits, n_cleared = scan_trie(h, shape, image, other)
+    n_found, n_exits, n_cleared = scan_trie(h, shape, image, other, NO_COVER)
     if n_found == FULL:
         return FULL
     if store_cleared(h, shape, n_cleared) == FULL:

@@ -45,6 +45,8 @@ LAST_ATTEMPT, MANY_SETS = 3, 1 << 15
 SETS_PER_ROW = 2
 """How many sets there are for a row of moves (1 KiB); most sets have none."""
 ITEMS_PER_SET, WAITS_PER_SET = 16, 8
+COVERS = 64
+"""Sets without origins of which it is known what they allow (`matcher.cover`)."""
 WORKLIST = 1 << 17
 """Items in one Earley set or closure, at most."""
 SHAPES, BRANCHES, ARENA = 1 << 16, 1 << 21, 1 << 26
@@ -215,7 +217,7 @@ class Heap:
         rows = {"items": ITEMS_PER_SET * set_limit, "waits": WAITS_PER_SET * set_limit}
         rows |= {"sets": set_limit, "loops": set_limit, "narrow": set_limit, "moves": set_limit // SETS_PER_ROW}
         rows |= {"set_index": power_of_two(2 * set_limit), "completions": power_of_two(set_limit)}
-        rows |= {"agenda": WORKLIST, "seen": 2 * WORKLIST}
+        rows |= {"agenda": WORKLIST, "seen": 2 * WORKLIST, "covers": COVERS}
         self.arrays = parts | masks.arrays | allocate(rows, masks.large_pages)
         self.header = np.zeros(HEADER_WORDS, dtype=np.int64)
         self.address = self.header.ctypes.data if JIT else next(_numbers)

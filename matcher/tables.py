@@ -161,6 +161,10 @@ MASK = np.dtype(
     ]
 )
 
+COVER = np.dtype([("set", "i4"), ("row", "i4"), ("first", "i4"), ("size", "i4")])
+"""What many sets allow whatever their origins are (`matcher.cover`): the set without them, a dense row, and the
+same tokens in the arena as ranges (first, end) of `trie_ids`, in order."""
+
 # ── The header ──────────────────────────────────────────────────────────────────────────
 ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
     "states": (STATE, 0),
@@ -184,6 +188,7 @@ ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
     "groups": (GROUP, 0),
     "branches": (BRANCH, 0),
     "arena": (np.int32, 0),  # variable-length lists of everything about masks
+    "covers": (COVER, 0),
     "masks": (MASK, 0),
     "mask_index": (np.int32, 0),  # hash table of masks
     "rows": (np.int64, 0),  # address of each dense mask row
@@ -242,8 +247,9 @@ ARENA_STOP = FOR_PIVOT + 1  # where the arena ends for the mask that is being bu
 TAILS_STOP = ARENA_STOP + 1  # how many tails there may be for it
 ITEMS_STOP = TAILS_STOP + 1  # how many items
 STOPPED = ITEMS_STOP + 1  # 1 if that mask has had too much (`matcher.whole`)
+N_COVERS = STOPPED + 1  # covers in use
 # Addresses of linked kernels (`jit.linked`).
-LINK_EXPAND = STOPPED + 1
+LINK_EXPAND = N_COVERS + 1
 LINK_SETTLE, LINK_STEP, LINK_COMPLETE = LINK_EXPAND + 1, LINK_EXPAND + 2, LINK_EXPAND + 3
 LINK_SHAPE_OF, LINK_WALK, LINK_DIVIDE = LINK_EXPAND + 4, LINK_EXPAND + 5, LINK_EXPAND + 6
 LINK_FIND_MASK, LINK_WALK_TAIL, LINK_DESCRIBE = LINK_EXPAND + 7, LINK_EXPAND + 8, LINK_EXPAND + 9
@@ -254,14 +260,15 @@ HEADER_WORDS = LINK_EXPAND + 18
 OFF_SHAPES, OFF_SYMBOLIC, OFF_CALLS, OFF_PIVOT, OFF_MEMO, OFF_TWINS, OFF_SHARING, OFF_PARTS, OFF_LOOPS = (
     1 << bit for bit in range(9)
 )
-OFF_PLAIN = 1 << 9
+OFF_PLAIN, OFF_COVER = 1 << 9, 1 << 10
 """Bits of the FEATURES word, each switches one optimisation off: walk every set itself, not its
 shape; keep every count concrete; walk called rules with their caller; never derive a mask from
 another set's; build every mask anew; for the compiler, give every state itself as twin, and
 never share the tables of equal rules; never divide a set into parts; walk subtrees even where every byte
-leads back to the same set; take every step by the worklists, and for each byte alone."""
+leads back to the same set; take every step by the worklists, and for each byte alone; walk a set that is
+too ambiguous for shapes through the whole trie."""
 
-SMALL_LIMITS, WHOLE_MASKS = 1 << 10, 1 << 11
+SMALL_LIMITS, WHOLE_MASKS = 1 << 11, 1 << 12
 """Two more bits of FEATURES, for tests: do for small sets what is meant for large ones; and for all sets what is
 meant for those that are too ambiguous for shapes."""
 
@@ -301,6 +308,7 @@ groups = _view("groups")
 branches = _view("branches")
 arena = _view("arena")
 masks = _view("masks")
+covers = _view("covers")
 mask_index = _view("mask_index")
 rows = _view("rows")
 found = _view("found")

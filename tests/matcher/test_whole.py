@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from infernix import Matcher, compile_gbnf
+from infernix.gbnf import parse_gbnf
 from infernix.matcher import tables
 from infernix.matcher.bitmask import allocate, unpack
+from infernix.matcher.compile import compile_grammar
 from infernix.matcher.mask import MASK_ITEMS, MASK_TAILS
 from infernix.matcher.reference import ReferenceMatcher
 from infernix.matcher.vocabulary import Vocabulary
@@ -39,3 +41,32 @@ def test_a_mask_of_an_ambiguous_grammar_walks_few_tails_and_is_right(source: str
         token = expected[step % (len(expected) - 1)]  # the last one ends the text
         matcher.accept_token(token)
         reference.accept_token(token)
+
+
+CROWDED = [
+    "root ::= root root | [^]",
+    "root ::= root root | [a-b]",
+    'root ::= root root | [ab] | ("a" | "aa"){3,4}',
+    'root ::= root root | [a] | "b" Token(2)',
+    'root ::= root root | x{1,2}\nx ::= [a] | "b"',
+]
+
+
+@pytest.mark.parametrize("source", CROWDED)
+def test_what_a_crowd_of_items_allows_wherever_it_began_is_walked_once(source: str) -> None:
+    """In a text of n bytes, `root root` has n items, one for each byte at which the first root may have begun."""
+    vocabulary = Vocabulary(TOKENS, eos_ids=[len(TOKENS) - 1], size=len(TOKENS))  # with a heap of its own
+    grammar = parse_gbnf(source)
+    matcher = Matcher(compile_grammar(grammar, vocabulary))
+    uncovered = Matcher(compile_grammar(grammar, vocabulary, features=tables.OFF_COVER))
+    reference = ReferenceMatcher(grammar, vocabulary)
+    for step in range(14):
+        expected = reference.allowed_token_ids()
+        assert matcher.allowed_token_ids() == expected
+        assert uncovered.allowed_token_ids() == expected
+        ordinary = [token for token in expected if token not in vocabulary.eos_ids]
+        token = ordinary[step % len(ordinary)]
+        for each in (matcher, uncovered, reference):
+            each.accept_token(token)
+    assert int(matcher.heap.header[tables.N_COVERS]) in (1, 2, 3), "not one for each step"
+    assert int(uncovered.heap.header[tables.N_COVERS]) == 0
