@@ -26,17 +26,19 @@ NO_UTF8 = 255
 def byte_kinds() -> NDArray[np.uint8]:
     """The kind of the characters that begin with each byte, NO_UTF8 if there are none.
 
-    Every punctuation mark and white space character is a kind of its own; the halves of the alphabet are
-    apart because of hexadecimal digits. Other characters are divided so that the white space among them is
-    in small kinds.
+    Every punctuation mark and white space character is a kind of its own. Some letters are one each, since a pattern
+    may be about a single letter, or about hexadecimal digits. Other characters are divided so that the white space
+    among them is in small kinds.
     """
-    groups = [*map(bytes, ([9], [10], [13], range(0x30, 0x3A))), b"ABCDEF", b"GHIJKLMNOPQRSTUVWXYZ"]
-    groups += [b"abcdef", b"ghijklmnopqrstuvwxyz"]
+    groups = [*map(bytes, ([9], [10], [13], range(0x30, 0x3A)))]
+    groups += b"ABC DEF GHIJKL MNOPQ RSTUV WXYZ".split()
+    groups += b"abc def ghi jkl mno pqr stu vwx yz".split()
     groups += [bytes([c]) for c in range(0x20, 0x7F) if not chr(c).isalnum()]
     groups += [b"\xc2", bytes(range(0xC3, 0xE0)), b"\xe0", b"\xe1", b"\xe2", b"\xe3"]
     groups += [bytes(range(0xE4, 0xEF)), b"\xef", bytes(range(0xF0, 0xF5))]
     kinds = np.full(256, NO_UTF8, dtype=np.uint8)
     kinds[:0x80] = 0  # the other controls
+    assert len(groups) < BROKEN
     for kind, group in enumerate(groups, start=1):
         kinds[list(group)] = kind
     return kinds

@@ -68,6 +68,8 @@ class Matcher:
             if store.heap.is_nearly_full():
                 store.retire(0, fresh_masks=False)
             self.heap: Heap = store.heap
+            if store.masks.large_pages:
+                self.heap.touch_ahead()
             self.number = compiled.first_set(self.heap)
             if self.number < FIRST_SET:
                 store.retire(0, fresh_masks=False)

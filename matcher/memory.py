@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from infernix.gbnf.errors import LimitError
 
-__all__ = ["MAPPED_BYTES", "copied", "touch", "zeros"]
+__all__ = ["LARGE_PAGE", "MAPPED_BYTES", "copied", "touch", "zeros"]
 
 PAGE = 4096
 MAPPED_BYTES = 1 << 16

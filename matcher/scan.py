@@ -20,6 +20,7 @@ from typing import Any
 from .branch import limit
 from .calls import first_step
 from .earley import expand, step
+from .families import PRICE, takes_all
 from .jit import int64, kernel
 from .loops import ALONE, LEVEL, RISING, stays
 from .moves import known_move
@@ -29,6 +30,7 @@ from .tables import (
     EXIT,
     FULL,
     HAS_EXIT,
+    NEXT_FAMILY,
     SYMBOLIC,
     UNKNOWN,
     arena,
@@ -38,6 +40,7 @@ from .tables import (
     covers,
     exits,
     found,
+    head,
     items,
     narrow,
     sets,
@@ -77,6 +80,8 @@ def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> tuple[
     if cover != NO_COVER:
         covered = int64(covers(h)[cover]["first"])
         covered_end = covered + 2 * covers(h)[cover]["size"]
+    visits = 0
+    head(h)[NEXT_FAMILY] = limit(h, PRICE)
     level = 0
     if enter(h, 0, 0, trie_nodes(h)[1]["first_child"], image, other) == FULL:
         return FULL, FULL, FULL
@@ -105,9 +110,18 @@ def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> tuple[
             return FULL, FULL, FULL
         if after == other:
             continue
+        visits += 1
         child = siblings[place]
         node = int64(child["node"])
         end = int64(child["end"])
+        if after != DEAD and other != DEAD:
+            agree = takes_all(h, after, child["kinds"], child["most"], visits)
+            if agree == LEVEL:
+                agree = takes_all(h, other, child["kinds"], child["most"], visits)
+            if agree == FULL:
+                return FULL, FULL, FULL
+            if agree == LEVEL:
+                continue
         if after == DEAD or (other != DEAD and sets(h)[other]["flags"] & HAS_EXIT):
             # What the pivot says about this subtree does not hold here.
             if n_cleared >= len(cleared(h)):
@@ -121,6 +135,8 @@ def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> tuple[
         mode = int64(ALONE)
         if other == DEAD and end > node + limit(h, WHOLE_SUBTREE):
             mode = stays(h, after, child["kinds"], child["most"])
+            if mode == ALONE:
+                mode = takes_all(h, after, child["kinds"], child["most"], visits)
             if mode == FULL:
                 return FULL, FULL, FULL
         following = node + 1 if mode == ALONE else end

@@ -31,7 +31,7 @@ from infernix.gbnf.grammar import Rule
 from . import mask, tables
 from .characters import byte_kinds
 from .jit import JIT, link, open_arrays
-from .memory import touch, zeros
+from .memory import LARGE_PAGE, touch, zeros
 from .tables import ARRAYS, FIRST_SET, FULL, HEADER_WORDS, N_COMPLETIONS, N_TAILS, NO_ROW, USED, array_words
 from .tails import carry_over
 from .vocabulary import Vocabulary
@@ -47,6 +47,8 @@ SETS_PER_ROW = 2
 ITEMS_PER_SET, WAITS_PER_SET = 16, 8
 COVERS = 64
 """Sets without origins of which it is known what they allow (`matcher.cover`)."""
+MEMBERS = 64
+"""Sets in a family, at most (`matcher.families`)."""
 WORKLIST = 1 << 17
 """Items in one Earley set or closure, at most."""
 SHAPES, BRANCHES, ARENA = 1 << 16, 1 << 21, 1 << 26
@@ -55,8 +57,8 @@ ROW_BYTES = 128 << 20
 READY_BYTES = 64 << 20
 """Memory for masks of listed words that are written out as rows."""
 READY_AT_ONCE = 64
-ROWS_AT_ONCE = 64
-ROW_BLOCKS_AT_ONCE = 10
+ROWS_AT_ONCE = 8
+ROW_BLOCKS_AT_ONCE = 80
 """Blocks of rows that a new store has."""
 STATES, EDGES = 1 << 21, 1 << 22
 MAX_TOKEN_SETS = 1 << 13
@@ -66,14 +68,20 @@ LARGE_VOCABULARY = 1 << 14
 """From so many tokens on, arrays are made of large pages: thirty of them are no matter then."""
 TOUCHED_AT_ONCE = {
     **{"sets": 28, "narrow": 28, "items": 24, "waits": 8, "moves": 40, "arena": 88, "masks": 8, "shapes": 8},
-    **{"set_index": 8, "completions": 16, "tails": 8, "mask_index": 8, "agenda": 16, "seen": 16, "branches": 8},
+    **{"set_index": 8, "completions": 16, "tails": 8, "mask_index": 8, "agenda": 16, "seen": 24, "branches": 8},
     **{"found": 8, "exits": 8, "cleared": 4, "path": 8, "groups": 4, "states": 16, "edges": 16, "rules": 4},
-    **{"loops": 10, "tail_index": 8, "key": 8, "holes": 4},
+    **{"loops": 10, "families": 6, "tail_index": 8, "key": 8, "holes": 4},
 }
 """Bytes of each array, for each token of the vocabulary, that a new store touches: the first request would wait
 for the memory otherwise. For a large vocabulary, which is taken for one of TOUCHED_FOR tokens at least, that is as much
 as some dozens of JSON Schemas need."""
 TOUCHED_FOR = 1 << 18
+GROWING = {"items": "items", "waits": "waits", "moves": "moves"} | dict.fromkeys(
+    ("sets", "loops", "families", "narrow"), "sets"
+)
+"""The arrays of a heap that are used from the front, and what counts their entries."""
+AHEAD = 1 << 20
+"""So many bytes of each of them are touched before a text begins (for a large vocabulary)."""
 
 TERMINATED = 0
 """The set number of a matcher that has accepted EOS (no real set has it)."""
@@ -158,7 +166,7 @@ class Masks:
         rows |= {"rows": self.max_rows + ROWS_AT_ONCE, "bits": self.words, "touched": self.words}
         rows |= {"found": tokens + 1, "exits": nodes + (1 << 12), "cleared": nodes, "path": nodes + (1 << 10)}
         rows |= {"stack": depth + 2, "tallies": depth + 512, "key": 6 * tokens + (1 << 16)}
-        rows |= {"below": 1 << 12, "holes": WORKLIST}
+        rows |= {"below": 1 << 12, "holes": WORKLIST, "family": MEMBERS}
         self.arrays = allocate(rows, self.large_pages)
         self.buffers: list[memoryview] = []
         """Dense row number -> a read-only view of it; its `obj` is the array."""
@@ -215,7 +223,13 @@ class Heap:
         self.masks = masks
         self.set_limit = set_limit
         rows = {"items": ITEMS_PER_SET * set_limit, "waits": WAITS_PER_SET * set_limit}
-        rows |= {"sets": set_limit, "loops": set_limit, "narrow": set_limit, "moves": set_limit // SETS_PER_ROW}
+        rows |= {
+            "sets": set_limit,
+            "loops": set_limit,
+            "families": set_limit,
+            "narrow": set_limit,
+            "moves": set_limit // SETS_PER_ROW,
+        }
         rows |= {"set_index": power_of_two(2 * set_limit), "completions": power_of_two(set_limit)}
         rows |= {"agenda": WORKLIST, "seen": 2 * WORKLIST, "covers": COVERS}
         self.arrays = parts | masks.arrays | allocate(rows, masks.large_pages)
@@ -248,6 +262,8 @@ class Heap:
             (USED[name], 3 * len(self.arrays[name]) // 4) for name in ("sets", "items", "waits", "moves")
         ]
         self.nearly_full.append((N_COMPLETIONS, 3 * len(self.arrays["completions"]) // 8))  # full at a half
+        self.at_hand = dict.fromkeys(GROWING, 0)
+        """How many bytes of a growing array are touched."""
         self.retired = False
         nothing = np.zeros(masks.words, dtype=np.uint32)
         nothing.flags.writeable = False
@@ -264,10 +280,23 @@ class Heap:
         header = self.header
         return 2 * self.migrated < header[tables.N_SETS] and any(header[used] > most for used, most in self.nearly_full)
 
+    def touch(self, name: str, size: int) -> None:
+        """Touch the first `size` bytes of an array."""
+        touch(self.arrays[name], size)
+        if name in GROWING:
+            self.at_hand[name] = size
+
+    def touch_ahead(self) -> None:
+        """Touch more of the growing arrays that will soon need it: no mask should wait for a page to be cleared."""
+        for name, counter in GROWING.items():
+            array, at_hand = self.arrays[name], self.at_hand[name]
+            if int(self.header[USED[counter]]) * array.dtype.itemsize * array[0].size + AHEAD > at_hand:
+                touch(array.reshape(-1).view(np.uint8)[at_hand:], LARGE_PAGE)
+                self.at_hand[name] += LARGE_PAGE
+
     def used_bytes(self) -> dict[str, int]:
         """How much is in use of each array that is the heap's own; hash tables count as full."""
-        entries = {name: int(self.header[USED[name]]) for name in ("items", "waits", "moves")}
-        entries |= dict.fromkeys(("sets", "loops", "narrow"), int(self.header[tables.N_SETS]))
+        entries = {name: int(self.header[USED[counter]]) for name, counter in GROWING.items()}
         used = {name: count * self.arrays[name][:1].nbytes for name, count in entries.items()}
         return used | {name: self.arrays[name].nbytes for name in ("set_index", "completions")}
 
@@ -311,7 +340,7 @@ class Store:
         self.heap = self.new_heap(None)
         tokens = max(self.size, TOUCHED_FOR) if self.masks.large_pages else self.size
         for name, share in TOUCHED_AT_ONCE.items():
-            touch(self.heap.arrays[name], share * tokens)
+            self.heap.touch(name, share * tokens)
         for _ in range(ROW_BLOCKS_AT_ONCE):
             self.masks.add_rows(self.heap.header)
 
@@ -321,7 +350,7 @@ class Store:
         heap = Heap(parts, self.masks, self.set_limit)
         if old is not None:
             for name, used in old.used_bytes().items():
-                touch(heap.arrays[name], used)
+                heap.touch(name, used)
         heap.header[tables.FEATURES] = self.features
         heap.header[tables.WORDS] = self.words
         heap.header[tables.VOCABULARY_SIZE] = self.size

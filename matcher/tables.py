@@ -84,6 +84,9 @@ SET = np.dtype(
 LOOPS = np.dtype([("asked", "i8"), ("loops", "i8"), ("raises", "i8")])
 """Kinds of characters, as bits: those of which it is known whether they all lead from a set back to it or to
 its shift, those that do, and those of them that lead to the shift."""
+FAMILY = np.dtype([("kinds", "i8"), ("depth", "i4"), ("text", "i4")])
+"""Kinds of characters, as bits, of which every text may follow a set, if it has at most `depth` of them
+(`matcher.families`), and whether the set reads a text at all: 1 or 2 for no and yes. 0 if that is not known yet."""
 NARROW = 8
 """**Moves.** Most sets have a way on for a few bytes only. Such a *narrow* set lists them, at most so many:
 its row of `narrow` has the bytes, then the moves. For all other bytes it shares a row of `moves`: that of
@@ -176,6 +179,7 @@ ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
     "waits": (WAIT, 0),
     "sets": (SET, 0),
     "loops": (LOOPS, 0),  # set -> what is known about its loops
+    "families": (FAMILY, 0),  # set -> what is known about its family
     "moves": (np.int32, 256),  # row x byte -> set
     "narrow": (np.int32, 2 * NARROW),  # set -> bytes, and sets after them
     "set_index": (np.int32, 0),  # hash table of sets
@@ -198,6 +202,7 @@ ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
     "path": (np.int32, 2),  # scratch of walks below exits: (branch, set)
     "below": (np.int32, 2),  # scratch: (branch, set) that are still to be described
     "stack": (np.int32, 5),  # scratch of a trie walk: (first child, end, next child, set, pivot's set)
+    "family": (np.int32, 2),  # scratch: sets, and after how many characters each was met
     "tallies": (np.int64, 2),  # scratch: counts by byte, or by units
     "key": (np.int32, 0),  # scratch: the description of a mask
     "holes": (np.int32, 2),  # scratch: the (goal, origin) that each hole of a shape stands for
@@ -248,27 +253,30 @@ TAILS_STOP = ARENA_STOP + 1  # how many tails there may be for it
 ITEMS_STOP = TAILS_STOP + 1  # how many items
 STOPPED = ITEMS_STOP + 1  # 1 if that mask has had too much (`matcher.whole`)
 N_COVERS = STOPPED + 1  # covers in use
+FAMILY_SIZE = N_COVERS + 1  # sets in `family`
+NEXT_FAMILY = FAMILY_SIZE + 1  # how many nodes a walk visits before it looks for a family
 # Addresses of linked kernels (`jit.linked`).
-LINK_EXPAND = N_COVERS + 1
+LINK_EXPAND = NEXT_FAMILY + 1
 LINK_SETTLE, LINK_STEP, LINK_COMPLETE = LINK_EXPAND + 1, LINK_EXPAND + 2, LINK_EXPAND + 3
 LINK_SHAPE_OF, LINK_WALK, LINK_DIVIDE = LINK_EXPAND + 4, LINK_EXPAND + 5, LINK_EXPAND + 6
 LINK_FIND_MASK, LINK_WALK_TAIL, LINK_DESCRIBE = LINK_EXPAND + 7, LINK_EXPAND + 8, LINK_EXPAND + 9
 LINK_INTERN, LINK_EXPAND_BRANCH, LINK_CHILD_BY_BYTE = LINK_EXPAND + 10, LINK_EXPAND + 11, LINK_EXPAND + 12
 LINK_ASK, LINK_DESCRIBE_BELOW, LINK_LIST_CALLS = LINK_EXPAND + 13, LINK_EXPAND + 14, LINK_EXPAND + 15
 LINK_WHOLE, LINK_ALL_LEAD = LINK_EXPAND + 16, LINK_EXPAND + 17
-HEADER_WORDS = LINK_EXPAND + 18
+LINK_FAMILY, LINK_ALL_JOIN = LINK_EXPAND + 18, LINK_EXPAND + 19
+HEADER_WORDS = LINK_EXPAND + 20
 OFF_SHAPES, OFF_SYMBOLIC, OFF_CALLS, OFF_PIVOT, OFF_MEMO, OFF_TWINS, OFF_SHARING, OFF_PARTS, OFF_LOOPS = (
     1 << bit for bit in range(9)
 )
-OFF_PLAIN, OFF_COVER = 1 << 9, 1 << 10
+OFF_PLAIN, OFF_COVER, OFF_FAMILIES = 1 << 9, 1 << 10, 1 << 11
 """Bits of the FEATURES word, each switches one optimisation off: walk every set itself, not its
 shape; keep every count concrete; walk called rules with their caller; never derive a mask from
 another set's; build every mask anew; for the compiler, give every state itself as twin, and
 never share the tables of equal rules; never divide a set into parts; walk subtrees even where every byte
 leads back to the same set; take every step by the worklists, and for each byte alone; walk a set that is
-too ambiguous for shapes through the whole trie."""
+too ambiguous for shapes through the whole trie; walk subtrees where texts lead to sets of one family."""
 
-SMALL_LIMITS, WHOLE_MASKS = 1 << 11, 1 << 12
+SMALL_LIMITS, WHOLE_MASKS = 1 << 12, 1 << 13
 """Two more bits of FEATURES, for tests: do for small sets what is meant for large ones; and for all sets what is
 meant for those that are too ambiguous for shapes."""
 
@@ -293,6 +301,7 @@ items = _view("items")
 waits = _view("waits")
 sets = _view("sets")
 loops = _view("loops")
+families = _view("families")
 moves = _view("moves")
 narrow = _view("narrow")
 set_index = _view("set_index")
@@ -315,6 +324,7 @@ found = _view("found")
 exits = _view("exits")
 path = _view("path")
 stack = _view("stack")
+family = _view("family")
 key = _view("key")
 tallies = _view("tallies")
 holes = _view("holes")
