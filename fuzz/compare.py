@@ -18,7 +18,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from math import inf
 
 from .case import Case, Problem
 from .judge import STANDARDS, judge
@@ -29,7 +28,7 @@ __all__ = ["Difference", "differences", "own_differences", "pair_differences", "
 
 MOST_TOKENS = 8
 SHARE = 0.25
-"""An engine is slow at a mask if another one needs so much of its time, or less."""
+"""An engine is slow if another one needs so much of its time, or less, to compile and for the slowest mask."""
 _PARTICULAR = re.compile(r"\d+|`[^`]*`|\"[^\"]*\"|'[^']*'|U\+\w+|\\\S+")
 """What is particular in a message: numbers, names, quoted pieces."""
 LONG_NUMBER = re.compile(r"\d{16}|\d[eE]\+?(?:1[6-9]|[2-9]\d|\d{3})")
@@ -95,16 +94,16 @@ def _if_slower(difference: Difference, traces: dict[str, list[Trace]], hung: Col
     others = {name: its[difference.problem] for name, its in traces.items() if name != difference.engine}
     others = {name: trace for name, trace in others.items() if worked(trace)}
     if others:
-        quickest = min(others, key=lambda name: _mask_seconds(others[name]))
-        if _mask_seconds(others[quickest]) <= SHARE * traces[difference.engine][difference.problem].slowest:
+        quickest = min(others, key=lambda name: _seconds(others[name]))
+        if _seconds(others[quickest]) <= SHARE * _seconds(traces[difference.engine][difference.problem]):
             yield replace(difference, against=quickest)
     elif not hung:
         yield difference
 
 
-def _mask_seconds(trace: Trace) -> float:
-    """The time of the slowest mask. Who has compiled for long has paid for the masks there."""
-    return inf if any(complaint.check == "slow-compile" for complaint in trace.complaints) else trace.slowest
+def _seconds(trace: Trace) -> float:
+    """The time to compile and for the slowest mask: who compiles for long has paid for the masks there."""
+    return trace.compiling + trace.slowest
 
 
 def worked(trace: Trace) -> bool:

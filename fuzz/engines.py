@@ -20,6 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -169,6 +170,21 @@ def _bit(row: Words, token: int) -> bool:
 # --- Infernix
 
 
+@lru_cache(maxsize=1)
+def load_kernels() -> None:
+    """Do everything once: machine code is read from disk when it is first called, which no case is to blame for."""
+    from infernix.matcher.matcher import Matcher
+    from infernix.matcher.sources import compile_gbnf
+
+    vocabulary = Vocabulary([b"a", b""], eos_ids=[1])
+    compiled, row = compile_gbnf('root ::= "aa"', vocabulary), allocate(1, vocabulary.size)[0]
+    for _ in range(2):
+        matcher = Matcher(compiled)
+        matcher.fill_mask(row)
+        matcher.accept_token(0)
+        matcher.accept_bytes(b"a")
+
+
 class Infernix(Engine):
     """The matcher as machine code."""
 
@@ -178,6 +194,7 @@ class Infernix(Engine):
         """See `Engine`."""
         from infernix.matcher import sources
 
+        load_kernels()
         with refusing():
             match kind:
                 case "gbnf":

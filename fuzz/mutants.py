@@ -103,6 +103,13 @@ MUTATIONS = (
         "a subtree is taken as a whole although some of it is no characters",
     ),
     Mutation(
+        "covered-by-half",
+        "matcher/scan.py",
+        'return bool(arena(h)[range_] <= child["first_token"] and child["end_token"] <= arena(h)[range_ + 1])',
+        'return bool(arena(h)[range_] <= child["first_token"])',
+        "a subtree is left to a cover that has its first tokens only",
+    ),
+    Mutation(
         "need-one-short",
         "matcher/needs.py",
         "return int64(count) - SYMBOLIC + 1",

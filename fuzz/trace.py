@@ -93,6 +93,8 @@ class Trace:
     """Texts of the walk at which the engine said that they may end."""
     slowest: float = 0.0
     """Seconds of the slowest mask; of one that was slow, those of the second time."""
+    compiling: float = 0.0
+    """Processor seconds that the source took to compile; where that was long, those of the second time."""
     verdicts: list[bool | None] = field(default_factory=list)
     """For each text whether it was accepted as a whole; None if the vocabulary cannot spell it."""
 
@@ -126,6 +128,7 @@ class Run:
             compiled, seconds = _timed_compile(engine, problem, vocabulary)
         watch(False)
         run = cls(engine, compiled, vocabulary, problem.kind)
+        run.trace.compiling = seconds
         if slow and seconds > SLOW_COMPILE_SECONDS:
             run._complain_once("slow-compile", "extra", f"{1000 * seconds:.0f} ms to compile")
         return run

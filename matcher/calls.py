@@ -8,6 +8,7 @@ is worked out in every context.
 
 from __future__ import annotations
 
+from .branch import limit
 from .earley import complete, expand, scan_item, settle, step
 from .jit import int64, kernel, linked
 from .moves import known_move
@@ -43,7 +44,7 @@ def is_text(h: Heap, number: int) -> bool:
     for byte in range(256):
         if known_move(h, number, byte) != DEAD:
             alive += 1
-    return alive >= TEXT_BYTES
+    return alive >= limit(h, TEXT_BYTES)
 
 
 @linked(LINK_LIST_CALLS)
