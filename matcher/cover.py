@@ -20,6 +20,7 @@ from .tables import (
     ITEMS_STOP,
     MAX_ROWS,
     N_COVERS,
+    N_FOUND,
     N_ITEMS,
     N_ROWS,
     N_SHAPES,
@@ -81,12 +82,11 @@ def walk_cover(h: Heap, image: int) -> int:
     shapes(h)[head(h)[N_SHAPES]]["call_size"] = 0  # a walk is that of a shape, which is not kept
     head(h)[ITEMS_STOP] = min(head(h)[N_ITEMS] + COVER_ITEMS, len(items(h)))
     head(h)[STOPPED] = 0
-    n_found, _, _ = scan_trie(h, head(h)[N_SHAPES], image, DEAD, NO_COVER)
+    status = scan_trie(h, head(h)[N_SHAPES], image, DEAD, NO_COVER)
     head(h)[ITEMS_STOP] = len(items(h))
-    if n_found == FULL:
-        if not head(h)[STOPPED]:
-            return FULL
-        n_found = int64(0)
+    if status == FULL and not head(h)[STOPPED]:
+        return FULL
+    n_found = int64(0) if status == FULL else int64(head(h)[N_FOUND])
     first = take(h, 2 * n_found)
     if first == FULL:
         return FULL

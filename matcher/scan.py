@@ -21,7 +21,7 @@ from .branch import limit
 from .calls import first_step
 from .earley import expand, step
 from .families import PRICE, takes_all
-from .jit import int64, kernel
+from .jit import int64, kernel, linked
 from .loops import ALONE, LEVEL, RISING, stays
 from .moves import known_move
 from .tables import (
@@ -30,6 +30,10 @@ from .tables import (
     EXIT,
     FULL,
     HAS_EXIT,
+    LINK_SCAN,
+    N_CLEARED,
+    N_EXITS,
+    N_FOUND,
     NEXT_FAMILY,
     SYMBOLIC,
     UNKNOWN,
@@ -63,13 +67,14 @@ FIRST, END, NEXT, HERE, OTHER = 0, 1, 2, 3, 4
 """Columns of `stack`."""
 
 
-@kernel
-def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> tuple[int, int, int]:
+@linked(LINK_SCAN)
+def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> int:
     """Walk the trie depth first from a set; fill `found`, `exits` and `cleared`.
 
     `other` is the set after the shape's pivot, or DEAD. A second set is then kept for each depth, and
     subtrees where both agree are left to it; where they differ, its tokens are cleared. With a cover (or NO_COVER),
-    subtrees of which it has all tokens are left to that. Returns how many entries each list has, or three times FULL.
+    subtrees of which it has all tokens are left to that. Returns 0 or FULL; how many entries each list has is in
+    N_FOUND, N_EXITS and N_CLEARED.
     """
     at = stack(h)
     siblings = children(h)
@@ -84,7 +89,7 @@ def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> tuple[
     head(h)[NEXT_FAMILY] = limit(h, PRICE)
     level = 0
     if enter(h, 0, 0, trie_nodes(h)[1]["first_child"], image, other) == FULL:
-        return FULL, FULL, FULL
+        return FULL
     while level >= 0:
         before = int64(at[level, HERE])
         other = int64(at[level, OTHER])
@@ -107,7 +112,7 @@ def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> tuple[
         if other != DEAD:
             other = step(h, other, byte)
         if after == FULL or other == FULL:
-            return FULL, FULL, FULL
+            return FULL
         if after == other:
             continue
         visits += 1
@@ -119,13 +124,13 @@ def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> tuple[
             if agree == LEVEL:
                 agree = takes_all(h, other, child["kinds"], child["most"], visits)
             if agree == FULL:
-                return FULL, FULL, FULL
+                return FULL
             if agree == LEVEL:
                 continue
         if after == DEAD or (other != DEAD and sets(h)[other]["flags"] & HAS_EXIT):
             # What the pivot says about this subtree does not hold here.
             if n_cleared >= len(cleared(h)):
-                return stop(h), FULL, FULL
+                return stop(h)
             cleared(h)[n_cleared, 0] = child["first_token"]
             cleared(h)[n_cleared, 1] = child["end_token"]
             n_cleared += 1
@@ -138,7 +143,7 @@ def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> tuple[
             if mode == ALONE:
                 mode = takes_all(h, after, child["kinds"], child["most"], visits)
             if mode == FULL:
-                return FULL, FULL, FULL
+                return FULL
         following = node + 1 if mode == ALONE else end
         record = sets(h)[after]
         before_it = child["begun"] if mode == RISING else 0
@@ -147,12 +152,15 @@ def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> tuple[
         if record["flags"] & HAS_EXIT and end > node + 1:
             n_exits = add_exits(h, node, following, after, before_it, mode, n_exits)
         if n_found == FULL or n_exits == FULL:
-            return FULL, FULL, FULL
+            return FULL
         if following < end:
             level += 1
             if enter(h, level, child["first_child"], child["end_child"], after, other) == FULL:
-                return FULL, FULL, FULL
-    return n_found, n_exits, n_cleared
+                return FULL
+    head(h)[N_FOUND] = n_found
+    head(h)[N_EXITS] = n_exits
+    head(h)[N_CLEARED] = n_cleared
+    return 0
 
 
 @kernel

@@ -37,6 +37,9 @@ from .tables import (
     LINK_WALK,
     MAX_ROWS,
     N_ARENA,
+    N_CLEARED,
+    N_EXITS,
+    N_FOUND,
     N_ROWS,
     N_SHAPES,
     NO_ROW,
@@ -162,12 +165,9 @@ def walk_shape(h: Heap, image: int, symbolic: int) -> int:
     other = int64(DEAD)
     if pivot != NO_PIVOT:
         other = first_step(h, image, pivot, record["call_first"], record["call_size"])
-    n_found, n_exits, n_cleared = scan_trie(h, shape, image, other, NO_COVER)
-    if n_found == FULL:
+    if scan_trie(h, shape, image, other, NO_COVER) == FULL or store_cleared(h, shape, head(h)[N_CLEARED]) == FULL:
         return FULL
-    if store_cleared(h, shape, n_cleared) == FULL:
-        return FULL
-    if store_groups(h, shape, n_exits) == FULL or store_base(h, shape, n_found) == FULL:
+    if store_groups(h, shape, head(h)[N_EXITS]) == FULL or store_base(h, shape, head(h)[N_FOUND]) == FULL:
         return FULL
     head(h)[N_SHAPES] = shape + 1
     return shape

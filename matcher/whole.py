@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from .cover import cover_of, is_ambiguous
 from .earley import expand
-from .jit import kernel, linked, words_at
+from .jit import int64, kernel, linked, words_at
 from .listing import LISTED_LIMIT, begin_list, change, end_list
 from .scan import NO_COVER, scan_trie
 from .shape import add_token_edges
@@ -26,6 +26,7 @@ from .tables import (
     LINK_WHOLE,
     MAX_ROWS,
     N_ARENA,
+    N_FOUND,
     N_MASKS,
     N_ROWS,
     N_SHAPES,
@@ -65,9 +66,9 @@ def whole_mask(h: Heap, number: int) -> int:
     if head(h)[N_ROWS] >= head(h)[MAX_ROWS]:
         return NO_ROW
     shapes(h)[shape]["call_size"] = 0  # a walk is that of a shape, which is not kept
-    n_found, _, _ = scan_trie(h, shape, number, DEAD, cover)
-    if n_found == FULL:
+    if scan_trie(h, shape, number, DEAD, cover) == FULL:
         return FULL
+    n_found = int64(head(h)[N_FOUND])
     tokens = len(eos_ids(h))
     for i in range(n_found):
         tokens += found(h)[i, 1] - found(h)[i, 0]
