@@ -368,3 +368,17 @@ def test_live_texts_that_fill_most_of_a_heap_are_not_moved_for_each_new_text(mon
             assert matcher.heap is heap
         Matcher(compiled)
         assert compiled.store.heap is heap
+
+
+def test_a_text_begins_with_memory_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a large vocabulary, each growing array has a MiB touched beyond what is used, so that no mask waits for it."""
+    monkeypatch.setattr(store_module, "LARGE_VOCABULARY", 1)
+    monkeypatch.setattr(store_module, "TOUCHED_FOR", 0)
+    vocabulary = Vocabulary([b"a", b"b", b""], eos_ids=[2])
+    compiled = compile_gbnf("root ::= [ab]*", vocabulary)
+    for _ in range(2):
+        heap = Matcher(compiled).heap
+        used = heap.used_bytes()
+        for name in store_module.GROWING:
+            assert heap.at_hand[name] >= used[name] + store_module.AHEAD, name
+        heap.at_hand["moves"] = used["moves"] + store_module.AHEAD - 1
