@@ -371,7 +371,7 @@ def test_live_texts_that_fill_most_of_a_heap_are_not_moved_for_each_new_text(mon
 
 
 def test_a_text_begins_with_memory_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For a large vocabulary, each growing array has a MiB touched beyond what is used, so that no mask waits for it."""
+    """For a large vocabulary, each growing array has a MiB touched beyond what is used: no mask waits for it."""
     monkeypatch.setattr(store_module, "LARGE_VOCABULARY", 1)
     monkeypatch.setattr(store_module, "TOUCHED_FOR", 0)
     vocabulary = Vocabulary([b"a", b"b", b""], eos_ids=[2])
