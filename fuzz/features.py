@@ -6,8 +6,8 @@ schema      every keyword, and facts about how they meet, such as `type+anyOf`
 choice      empty, prefix, quoted, wide
 vocabulary  vocabulary:not-prefix-closed, vocabulary:equal-tokens, ...
 steps       step:rollback, step:draft, ...
-tokens      of a difference: token:eos, token:special, token:surrogate, token:no-utf8, token:text; beyond-ascii,
-            line-end
+tokens      of a difference: token:eos, token:special, token:surrogate, token:no-utf8, token:text, token:begun (all
+            end in the byte E0 or F0); beyond-ascii, line-end
 texts       text:escape, text:control, text:repeated-key, ...; and of a text beside its schema, text:other-type, ...
 
 Schemas and their texts are in `schema_features.py`.
@@ -105,6 +105,8 @@ def of_difference(difference: Difference, case: Case) -> frozenset[str]:
     before = _bytes_before(difference, case, vocabulary)
     found = {_kind_of_token(vocabulary, token, before) for token in difference.tokens}
     ends = [vocabulary.token_bytes(token) for token in difference.tokens if token < vocabulary.size]
+    if ends and all(end.endswith((b"\xe0", b"\xf0")) for end in ends):
+        found.add("token:begun")
     for end in ends or [b""]:
         found |= _of_bytes(before + end)
     return frozenset(found)
