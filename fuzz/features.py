@@ -31,11 +31,13 @@ from infernix.gbnf.grammar import (
     CharClass,
     Expression,
     Grammar,
+    Joined,
     Literal,
     Repeat,
     RuleRef,
     Sequence,
     TokenSet,
+    joined_choices,
     walk,
 )
 from infernix.gbnf.parser import parse_gbnf
@@ -210,6 +212,8 @@ def _of_node(node: Expression) -> Iterator[str]:
                 yield "nested-count"
         case TokenSet(exclude=exclude):
             yield "ExcludeToken" if exclude else "Token"
+        case Joined():
+            yield "joined"
         case Sequence():
             yield "sequence"
         case Alternatives():
@@ -220,7 +224,7 @@ def _lexemes_meet(grammar: Grammar) -> bool:
     """Whether a lexer that takes the longest terminal could go wrong: two terminals begin with the same character, or
     one is repeated a number of times that varies."""
     nodes = [node for rule in grammar.rules for node in walk(rule.body)]
-    if any(isinstance(node, Repeat) and node.minimum != node.maximum for node in nodes):
+    if any(isinstance(node, Joined) or (isinstance(node, Repeat) and node.minimum != node.maximum) for node in nodes):
         return True
     first: list[tuple[int, int]] = []
     for node in nodes:
@@ -256,6 +260,9 @@ def _leftmost(node: Expression) -> Iterator[str]:
                 yield from _leftmost(choice)
         case Repeat(item=item):
             yield from _leftmost(item)
+        case Joined():
+            for way in joined_choices(node):
+                yield from _leftmost(Sequence(way))
 
 
 def _closure(graph: dict[str, set[str]], start: str) -> set[str]:

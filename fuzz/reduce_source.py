@@ -17,6 +17,7 @@ from infernix.gbnf.grammar import (
     CharClass,
     Expression,
     Grammar,
+    Joined,
     Literal,
     Repeat,
     Rule,
@@ -197,6 +198,8 @@ def _rebuilt(node: Expression, below: list[Expression]) -> Expression:
             return ir.alternatives(below)
         case Repeat(minimum=minimum, maximum=maximum):
             return ir.repeat(below[0], minimum, maximum)
+        case Joined(required=required):
+            return ir.joined(zip(below, required, strict=False), below[-1])
         case _:
             return node
 
@@ -227,6 +230,15 @@ def _expressions(node: Expression) -> Iterator[Expression]:
             for place, item in enumerate(items):
                 for smaller in _expressions(item):
                     yield make((*items[:place], smaller, *items[place + 1 :]))
+        case Joined(items, required, separator):
+            yield from items
+            slots = tuple(zip(items, required, strict=True))
+            for place, (item, needed) in enumerate(slots):
+                yield ir.joined((*slots[:place], *slots[place + 1 :]), separator)
+                for smaller in _expressions(item):
+                    yield ir.joined((*slots[:place], (smaller, needed), *slots[place + 1 :]), separator)
+            for smaller in _expressions(separator):
+                yield ir.joined(slots, smaller)
         case Repeat(item, minimum, maximum):
             yield item
             for bounds in ((0, None), (0, 1), (2, 2), (0, 2), (max(minimum - 1, 0), maximum)):

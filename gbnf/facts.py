@@ -19,6 +19,7 @@ from .grammar import (
     CharClass,
     Expression,
     Grammar,
+    Joined,
     Literal,
     Repeat,
     RuleRef,
@@ -125,6 +126,8 @@ class Facts:
             self._wait(id(node), 1, [node.name])
         elif isinstance(node, Repeat) and node.minimum == 0:
             self._wait(id(node), 0, [])
+        elif isinstance(node, Joined):
+            self._add_joined(node)
         elif parts:
             needed = 1 if isinstance(node, Alternatives) else len(parts)
             self._wait(id(node), needed, [id(part) for part in parts])
@@ -132,6 +135,18 @@ class Facts:
             self._wait(id(node), 1, [])  # never: it waits for a part and has none
         else:
             self._wait(id(node), 0, [])
+
+    def _add_joined(self, node: Joined) -> None:
+        """Those items are enough that are required, with separators between them; or any one, if none is."""
+        needed: list[int | str] = [
+            id(item) for item, required in zip(node.items, node.required, strict=True) if required
+        ]
+        if not needed:
+            self._wait(id(node), 1, [id(item) for item in node.items])
+            return
+        if len(needed) > 1:
+            needed.append(id(node.separator))
+        self._wait(id(node), len(needed), needed)
 
     def _wait(self, key: int | str, needed: int, parts: list[int | str]) -> None:
         self._missing[key] = needed

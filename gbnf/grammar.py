@@ -9,12 +9,13 @@ formed) and, where the language speaks of tokens, over *token terminals*.
     Sequence((a, b))                a, then b
     Alternatives((a, b))            a or b
     Repeat(a, 2, 5)                 2 to 5 times a; maximum None is unbounded
+    Joined((a, b), (True, False), c) a, perhaps followed by c b: items in order, c in between
     RuleRef("name")                 the rule of that name
     TokenSet((7, 9), exclude=False) one token with one of these ids
     Automaton(...)                  one string of a deterministic code-point automaton
 
 Expressions are never changed, hashable and comparable (`record`). The helpers `literal`, `char_class`,
-`sequence`, `alternatives` and `repeat` build them in normal form; the front ends
+`sequence`, `alternatives`, `repeat` and `joined` build them in normal form; the front ends
 use the helpers, so that equal grammars compare equal.
 """
 
@@ -40,6 +41,7 @@ __all__ = [
     "Edges",
     "Expression",
     "Grammar",
+    "Joined",
     "Literal",
     "Ranges",
     "Repeat",
@@ -52,6 +54,8 @@ __all__ = [
     "children",
     "complement",
     "fold",
+    "joined",
+    "joined_choices",
     "literal",
     "normal_ranges",
     "repeat",
@@ -114,6 +118,20 @@ class Repeat:
 
 
 @record
+class Joined:
+    """Some of the items (of at least two), in order, with the separator between any two: one item at least, and
+    all that are `required`.
+
+    So are the members of a JSON object. Written with the other expressions, the ways on after an item would
+    be as many as items are left.
+    """
+
+    items: tuple[Expression, ...]
+    required: tuple[bool, ...]
+    separator: Expression
+
+
+@record
 class RuleRef:
     """A string of the rule called `name`."""
 
@@ -149,7 +167,7 @@ class Automaton:
     fallback: tuple[int, ...] = ()
 
 
-Expression = Literal | CharClass | Sequence | Alternatives | Repeat | RuleRef | TokenSet | Automaton
+Expression = Literal | CharClass | Sequence | Alternatives | Repeat | Joined | RuleRef | TokenSet | Automaton
 
 
 @record
@@ -246,19 +264,19 @@ def sequence(items: Iterable[Expression]) -> Expression:
         for part in item.items if isinstance(item, Sequence) else (item,):
             if not isinstance(part, Literal):
                 if run:
-                    flat.append(run[0] if len(run) == 1 else _joined(run))
+                    flat.append(run[0] if len(run) == 1 else _together(run))
                     run = []
                 flat.append(part)
             elif part.text:
                 run.append(part)
     if run:
-        flat.append(run[0] if len(run) == 1 else _joined(run))
+        flat.append(run[0] if len(run) == 1 else _together(run))
     if len(flat) > 1:
         return Sequence(tuple(flat))
     return flat[0] if flat else EMPTY
 
 
-def _joined(run: list[Literal]) -> Literal:
+def _together(run: list[Literal]) -> Literal:
     return Literal("".join([part.text for part in run]))
 
 
@@ -293,6 +311,29 @@ def repeat(item: Expression, minimum: int, maximum: int | None) -> Expression:
     return Repeat(item, minimum, maximum)
 
 
+def joined(items: Iterable[tuple[Expression, bool]], separator: Expression) -> Expression:
+    """One at least of the items in order (item, whether it is required), in normal form."""
+    slots = tuple(items)
+    if not slots:
+        return NOTHING
+    if len(slots) == 1:
+        return slots[0][0]
+    if all(required for _, required in slots):
+        return sequence([part for item, _ in slots for part in (separator, item)][1:])
+    return Joined(tuple(item for item, _ in slots), tuple(required for _, required in slots), separator)
+
+
+def joined_choices(expression: Joined) -> Iterator[tuple[Expression, ...]]:
+    """The ways to begin: an item, and what may follow it."""
+    slots = tuple(zip(expression.items, expression.required, strict=True))
+    for index, (item, required) in enumerate(slots):
+        rest = slots[index + 1 :]
+        more = sequence([expression.separator, joined(rest, expression.separator)]) if rest else EMPTY
+        yield item, more if any(needed for _, needed in rest) else repeat(more, 0, 1)
+        if required:
+            return
+
+
 def without_fallback(automaton: Automaton) -> Automaton:
     """The same automaton with every edge written out."""
     if not automaton.fallback:
@@ -325,6 +366,8 @@ def children(expression: Expression) -> tuple[Expression, ...]:
             return choices
         case Repeat(item=item):
             return (item,)
+        case Joined(items, separator=separator):
+            return (*items, separator)
         case _:
             return ()
 

@@ -3,7 +3,8 @@
 A grammar that came from a text comes back equal: `parse_gbnf(print_grammar(g), root=g.root) == g`.
 Any other grammar comes back with the same language. What GBNF cannot say in one expression
 becomes helper rules with fresh names: an `Automaton` becomes a right-linear rule for each of
-its states, and what nests deeper than the parser takes becomes a rule of its own. Names that
+its states, a `Joined` without required items one for what may follow each item, and what nests
+deeper than the parser takes becomes a rule of its own. Names that
 GBNF does not allow are replaced.
 
 Expressions are written with an explicit stack, so nesting is not limited by recursion.
@@ -25,6 +26,7 @@ from .grammar import (
     CharClass,
     Expression,
     Grammar,
+    Joined,
     Literal,
     Ranges,
     Repeat,
@@ -34,6 +36,7 @@ from .grammar import (
     TokenSet,
     alternatives,
     complement,
+    repeat,
     sequence,
     without_fallback,
 )
@@ -109,7 +112,8 @@ class _Printer:
     # ------------------------------------------------------------ rules and expressions
 
     def _rule(self, name: str, rule: Rule) -> str:
-        choices = rule.body.choices if isinstance(rule.body, Alternatives) and rule.body.choices else (rule.body,)
+        body = self._without_joined(rule.body)
+        choices = body.choices if isinstance(body, Alternatives) and body.choices else (body,)
         texts = [self._expression(choice, _SEQUENCE if len(choices) > 1 else _CHOICE) for choice in choices]
         if rule.lookahead is not None:
             texts[-1] += f" (= {self._expression(rule.lookahead, _CHOICE, depth=1)})"
@@ -125,6 +129,7 @@ class _Printer:
                 pieces.append(task)
                 continue
             node, wanted, depth = task
+            node = self._without_joined(node)
             if _binding(node) >= wanted:
                 pending.extend(reversed(self._parts(node, depth)))
             elif depth < MAX_NESTING:
@@ -148,12 +153,40 @@ class _Printer:
                 return [_tokens(node)]
             case Automaton():
                 return [self._automaton(node)]
+            case Joined():
+                return self._parts(self._without_joined(node), depth)
             case Repeat(item, minimum, maximum):
                 return [(item, _ATOM, depth), _quantifier(minimum, maximum)]
             case Sequence(items):
-                return _joined([(item, _QUANTIFIED, depth) for item in items], " ", empty='""')
+                return _with_separators([(item, _QUANTIFIED, depth) for item in items], " ", empty='""')
             case Alternatives(choices):
-                return _joined([(choice, _SEQUENCE, depth) for choice in choices], " | ", empty="[]")
+                return _with_separators([(choice, _SEQUENCE, depth) for choice in choices], " | ", empty="[]")
+
+    def _without_joined(self, node: Expression) -> Expression:
+        """A `Joined` in terms of the other expressions, or any other node as it is.
+
+        With a required item, what may stand before it and after it is optional with its separator; without
+        one, an item is the first, and a rule says what may follow it.
+        """
+        if isinstance(node, Sequence) and any(isinstance(item, Joined) for item in node.items):
+            return sequence([self._without_joined(item) for item in node.items])
+        if not isinstance(node, Joined):
+            return node
+        items, separator = node.items, node.separator
+        if any(node.required):
+            first = node.required.index(True)
+            parts: list[Expression] = [repeat(sequence((item, separator)), 0, 1) for item in items[:first]]
+            parts.append(items[first])
+            for item, required in zip(items[first + 1 :], node.required[first + 1 :], strict=True):
+                parts.append(repeat(sequence((separator, item)), int(required), 1))
+            return sequence(parts)
+        choices = [items[-1]]
+        rest: Expression = repeat(sequence((separator, items[-1])), 0, 1)
+        for item in reversed(items[:-1]):
+            after = RuleRef(self._helper(rest))
+            choices.append(sequence((item, after)))
+            rest = sequence((repeat(sequence((separator, item)), 0, 1), after))
+        return alternatives(reversed(choices))
 
     def _helper(self, body: Expression) -> str:
         """The name of a new rule with this body."""
@@ -196,10 +229,10 @@ def _binding(node: Expression) -> int:
             return _ATOM
 
 
-def _joined(tasks: list[_Task], separator: str, empty: str) -> list[_Task]:
+def _with_separators(tasks: list[_Task], separator: str, empty: str) -> list[_Task]:
     """The tasks with separators between them, or the text for none at all."""
-    joined: list[_Task] = [part for task in tasks for part in (separator, task)]
-    return joined[1:] or [empty]
+    parts: list[_Task] = [part for task in tasks for part in (separator, task)]
+    return parts[1:] or [empty]
 
 
 # ---------------------------------------------------------------- leaves

@@ -30,6 +30,7 @@ from infernix.gbnf.grammar import (
     Edges,
     Expression,
     Grammar,
+    Joined,
     Literal,
     Ranges,
     Repeat,
@@ -166,6 +167,8 @@ class Builder:
                 self.spell(automaton, expression.text, start, end)
             elif isinstance(expression, Alternatives):
                 stack += [(choice, start, end) for choice in expression.choices]
+            elif isinstance(expression, Joined):
+                stack += connect_joined(automaton, expression, start, end)
             elif isinstance(expression, CharClass):
                 automaton.flawed |= not expression.ranges
                 connect_class(automaton, expression.ranges, start, end)
@@ -201,6 +204,29 @@ class Builder:
         self.rules[rule].bounds = (repeat.minimum, repeat.maximum)
         automaton.call(start, rule, end, MAY_SKIP)
         return []
+
+
+def connect_joined(automaton: RuleAutomaton, joined: Joined, start: int, end: int) -> list[tuple[Expression, int, int]]:
+    """A state where each item may begin, and one after it, from which the separator leads to the next item.
+
+    If an item may be left out, the next one may begin in its place. Returns what remains to be connected.
+    """
+    todo: list[tuple[Expression, int, int]] = []
+    last = len(joined.items) - 1
+    last_required = max((i for i, required in enumerate(joined.required) if required), default=-1)
+    for i, item in enumerate(joined.items):
+        if i == last:
+            todo.append((item, start, end))
+            break
+        after, following = automaton.new_state(), automaton.new_state()
+        todo.append((item, start, after))
+        todo.append((joined.separator, after, following))
+        if i >= last_required:
+            automaton.epsilon(after, end)
+        if not joined.required[i]:
+            automaton.also(start, following)
+        start = following
+    return todo
 
 
 def connect_automaton(automaton: RuleAutomaton, source: Automaton, start: int, end: int) -> None:
@@ -350,6 +376,8 @@ def surely_consumes(body: Expression) -> bool:
 
 def takes_something(expression: Expression) -> bool:
     """Whether an expression, or one item of it if it is a sequence, is a terminal that is not empty."""
+    if isinstance(expression, Joined):
+        return all(map(takes_something, expression.items))
     items = expression.items if isinstance(expression, Sequence) else (expression,)
     return any(isinstance(item, CharClass | TokenSet) or (isinstance(item, Literal) and item.text) for item in items)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import kernel
-from .rule_automaton import END, START
+from .rule_automaton import ALSO, END, START
 from .tables import BYTE, CALL, EPSILON, FALLBACK
 
 SOURCE, KIND, LOW, HIGH, TARGET = 0, 1, 2, 3, 4
@@ -165,6 +165,8 @@ def close(
     row_begin[states] = n
     if counted:
         final[:] = 0
+    else:
+        spread_final(rows[:n], ALSO, final)
     return rows[:n], row_begin, final
 
 
@@ -256,12 +258,19 @@ def keep_epsilons(
             rows[k, c] = edges[order[k], c]
     final = np.zeros(states, dtype=np.uint8)
     final[END] = 1
+    spread_final(rows, EPSILON, final)
+    return rows, begin, final
+
+
+@kernel
+def spread_final(rows: np.ndarray, kind: int, final: np.ndarray) -> None:
+    """The rule may also end where an epsilon or an ALSO edge (or only ALSO edges: `kind`) leads to where it may end."""
     changed = True
     while changed:
         changed = False
-        # Backwards, since epsilons mostly lead to states that were made later.
+        # Backwards, since these edges mostly lead to states that were made later.
         for k in range(len(rows) - 1, -1, -1):
-            if rows[k, KIND] == EPSILON and final[rows[k, TARGET]] and not final[rows[k, SOURCE]]:
+            leads = rows[k, KIND] == kind or rows[k, KIND] == ALSO
+            if leads and final[rows[k, TARGET]] and not final[rows[k, SOURCE]]:
                 final[rows[k, SOURCE]] = 1
                 changed = True
-    return rows, begin, final

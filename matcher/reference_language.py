@@ -23,12 +23,14 @@ from infernix.gbnf.grammar import (
     CharClass,
     Expression,
     Grammar,
+    Joined,
     Literal,
     Ranges,
     Repeat,
     RuleRef,
     Sequence,
     TokenSet,
+    joined_choices,
     without_fallback,
 )
 
@@ -145,6 +147,8 @@ def _holds(meaning: Todo, leaf_holds: Callable[[Todo], bool], rules: set[str]) -
             return any(_holds(choice, leaf_holds, rules) for choice in choices)
         case Repeat(item, minimum, _):
             return minimum == 0 or _holds(item, leaf_holds, rules)
+        case Joined():
+            return any(all(_holds(part, leaf_holds, rules) for part in way) for way in joined_choices(meaning))
         case RuleRef(name):
             return name in rules
     return leaf_holds(meaning)
@@ -176,6 +180,8 @@ def _written_out(meaning: Todo) -> Iterator[tuple[Todo, ...]]:
                 yield item, Repeat(item, max(minimum - 1, 0), None)
             elif maximum > 0:
                 yield item, Repeat(item, max(minimum - 1, 0), maximum - 1)
+        case Joined():
+            yield from joined_choices(meaning)
         case Automaton():
             yield (AutomatonState(without_fallback(meaning), 0),)
         case AutomatonState(automaton, state):

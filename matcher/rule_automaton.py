@@ -9,14 +9,15 @@ from infernix.gbnf.utf8 import ByteSequence
 
 from .tables import BYTE, CALL, EPSILON, TOKEN
 
-__all__ = ["COLUMNS", "END", "LAST_ASCII", "LITERAL", "MAY_SKIP", "NO_SKIP", "START", "Call", "RuleAutomaton"]
+__all__ = ["ALSO", "COLUMNS", "END", "LAST_ASCII", "LITERAL", "MAY_SKIP", "NO_SKIP", "START", "Call", "RuleAutomaton"]
 
-LITERAL = 5
-"""An edge kind of automata only: a whole byte string, spelled out when tables are made."""
+LITERAL, ALSO = 5, 6
+"""Edge kinds of automata only. LITERAL: a whole byte string, spelled out when tables are made. ALSO: all edges of
+the target, which the tables write into the source (`matcher.spelling`)."""
 START, END = 0, 1
 COLUMNS = 5
 """An edge is (source, kind, low, high, target). BYTE: low, high. LITERAL: where its bytes begin in
-`literals`, and how many. CALL: the rule, 0. TOKEN: the token set, 0. EPSILON and FALLBACK: 0, 0."""
+`literals`, and how many. CALL: the rule, 0. TOKEN: the token set, 0. EPSILON, FALLBACK and ALSO: 0, 0."""
 
 MAY_SKIP, NO_SKIP = 1, 0
 LAST_ASCII = 0x7F
@@ -80,6 +81,14 @@ class RuleAutomaton:
         """Nothing."""
         self.epsilons.append((source, target))
         self.flat += (source, EPSILON, 0, 0, target)
+
+    def also(self, source: int, target: int) -> None:
+        """Nothing either, in other words: whatever may be read from the target may be read from the source.
+
+        A counted rule shares nothing, so there it is an epsilon.
+        """
+        self.epsilons.append((source, target))
+        self.flat += (source, EPSILON if self.bounds is not None else ALSO, 0, 0, target)
 
     def callees(self) -> dict[int, None]:
         """The rules that are called, each once; asked for when all edges are there."""

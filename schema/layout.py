@@ -24,6 +24,7 @@ from infernix.gbnf.grammar import (
     Literal,
     Rule,
     RuleRef,
+    Sequence,
     alternatives,
     char_class,
     repeat,
@@ -58,20 +59,11 @@ class Layout:
     comma: Expression
     colon: Expression
 
-    def named(self, key: str, value: RuleRef) -> tuple[Expression, ...]:
-        """A member with a fixed key (its JSON text), as the items of a sequence in normal form."""
+    def named(self, key: str, value: RuleRef) -> Expression:
+        """A member with a fixed key (its JSON text), in normal form."""
         if isinstance(self.colon, Literal):
-            return Literal(key + self.colon.text), value
-        return Literal(key), WS, COLON, WS, value, WS
-
-    def after_comma(self, items: tuple[Expression, ...]) -> tuple[Expression, ...]:
-        """The items of a sequence with a comma in front."""
-        if isinstance(self.comma, Literal):
-            first = items[0]
-            if isinstance(first, Literal):
-                return Literal(self.comma.text + first.text), *items[1:]
-            return self.comma, *items
-        return COMMA, WS, *items
+            return Sequence((Literal(key + self.colon.text), value))
+        return Sequence((Literal(key), WS, COLON, WS, value, WS))
 
     def member(self, key: Expression, value: Expression) -> list[Expression]:
         """`key: value` and the gap behind it."""

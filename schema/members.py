@@ -2,14 +2,8 @@
 
 An object is a list of *slots*: a declared property is required or optional, the other keys
 are one slot that repeats. The difficulty is the comma, which separates members that may be
-absent. Three forms, all linear in the number of slots:
-
-    some slot r is required          (a ",")? (b ",")? r ("," c)? ("," others)*
-    none is                          a rest1 | b rest2 | c rest3,  rest1 = ("," b)? rest2, ...
-    their number is bounded          a rule for each pair (slot, members so far)
-
-The first form needs no rules besides those of the values; in the second each `rest` is a rule
-that ends in a call of the next, which costs a matcher nothing.
+absent, which the grammar has an expression for (`Joined`). Where their number is bounded, there is a rule for each
+pair (slot, members so far).
 """
 
 from __future__ import annotations
@@ -22,9 +16,8 @@ from infernix.gbnf.grammar import (
     NOTHING,
     Expression,
     Literal,
-    Repeat,
-    Sequence,
     alternatives,
+    joined,
     repeat,
     sequence,
 )
@@ -48,29 +41,11 @@ MAX_COUNTING_RULES = 65_536
 
 
 class _Slot(NamedTuple):
-    """A member of an object: at least `minimum` times (0 or 1), at most once unless it `repeats`.
+    """A member of an object: at least `minimum` times (0 or 1), at most once unless it `repeats`."""
 
-    The member is given as the items of a sequence in normal form.
-    """
-
-    items: tuple[Expression, ...]
+    member: Expression
     minimum: int
     repeats: bool = False
-
-    @property
-    def member(self) -> Expression:
-        """The member as one expression."""
-        return _joined(self.items)
-
-
-def _items(expression: Expression) -> tuple[Expression, ...]:
-    """The items of a sequence; any other expression is one item."""
-    return expression.items if isinstance(expression, Sequence) else (expression,)
-
-
-def _joined(items: tuple[Expression, ...]) -> Expression:
-    """The sequence of items that are in normal form already."""
-    return Sequence(items) if len(items) > 1 else items[0]
 
 
 def object_body(lowering: Lowering, term: ObjectTerm, pointer: str) -> Expression | None:
@@ -88,26 +63,25 @@ def object_body(lowering: Lowering, term: ObjectTerm, pointer: str) -> Expressio
     if counts is not None:
         if needed is not None:
             raise UnsupportedSchema("a count beside an undeclared property that must exist", term.counted)
-        slots += [_Slot(_items(member), 1) for member in late]
+        slots += [_Slot(member, 1) for member in late]
         inner = _counted(lowering, slots, other, counts, pointer)
     else:
         if late:
-            slots.append(_Slot(_items(_late_members(lowering, late, other, pointer)), 1))
+            slots.append(_Slot(_late_members(lowering, late, other, pointer), 1))
         elif other is not None:
-            slots.append(_Slot((other,), 0, repeats=True))
+            slots.append(_Slot(other, 0, repeats=True))
         if needed is not None:
             # At the very end: a reader that lets the last of equal keys win still finds it.
-            more = repeat(sequence([lowering.layout.comma, needed]), 0, None)
-            slots.append(_Slot((needed, more), 1))
-        inner = _members(lowering, slots, pointer)
+            slots.append(_Slot(needed, 1, repeats=True))
+        inner = _members(lowering.layout.comma, slots)
     if inner == NOTHING:
         return None
     return sequence([Literal("{"), lowering.layout.gap, inner, Literal("}")])
 
 
 def _property_slot(lowering: Lowering, item: Property) -> _Slot:
-    items = lowering.layout.named(json_text_of(item.name), lowering.value(item.node))
-    return _Slot(items, int(item.required))
+    member = lowering.layout.named(json_text_of(item.name), lowering.value(item.node))
+    return _Slot(member, int(item.required))
 
 
 def _kinds(lowering: Lowering, kinds: tuple[Kind, ...], pointer: str) -> Expression | None:
@@ -186,41 +160,15 @@ def _counts(term: ObjectTerm, is_open: bool) -> tuple[int, int | None] | None:
     return None if minimum == 0 and maximum is None else (minimum, maximum)
 
 
-def _members(lowering: Lowering, slots: list[_Slot], pointer: str) -> Expression:
+def _members(comma: Expression, slots: list[_Slot]) -> Expression:
     """Any choice of members in order, with commas between them."""
-    first = next((index for index, slot in enumerate(slots) if slot.minimum), None)
-    if first is None:
-        return repeat(_without_required(lowering, slots, pointer), 0, 1) if slots else EMPTY
-    layout = lowering.layout
-    items: list[Expression] = []
-    for slot in slots[:first]:
-        items.append(_times(sequence([*slot.items, layout.comma]), slot))
-    items += slots[first].items
-    for slot in slots[first + 1 :]:
-        following = layout.after_comma(slot.items)
-        if slot.minimum:
-            items += following
-        else:
-            items.append(_times(_joined(following), slot))
-    return _joined(tuple(items))
-
-
-def _times(expression: Expression, slot: _Slot) -> Expression:
-    return Repeat(expression, 0, None if slot.repeats else 1)
-
-
-def _without_required(lowering: Lowering, slots: list[_Slot], pointer: str) -> Expression:
-    """At least one member of slots that are all optional: a choice of the first one and what follows it."""
-    rest: tuple[Expression, ...] = ()
-    choices: list[Expression] = []
-    for slot in reversed(slots):
-        more = _times(_joined(lowering.layout.after_comma(slot.items)), slot)
-        again = (more,) if slot.repeats else ()
-        choices.append(_joined((*slot.items, *again, *rest)))
-        rest = (more, *rest)
-        if slot is not slots[0]:
-            rest = (lowering.rule(pointer + "-rest", _joined(rest)),)
-    return alternatives(reversed(choices))
+    items: list[tuple[Expression, bool]] = []
+    for slot in slots:
+        more = [repeat(sequence([comma, slot.member]), 0, None)] if slot.repeats else []
+        items.append((sequence([slot.member, *more]), slot.minimum > 0))
+    if not items:
+        return EMPTY
+    return joined(items, comma) if any(required for _, required in items) else repeat(joined(items, comma), 0, 1)
 
 
 def _counted(

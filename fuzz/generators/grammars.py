@@ -94,7 +94,7 @@ class GrammarMaker:
 
     def expression(self, depth: int) -> Expression:
         """Any expression; compound ones half the time in normal form, half the time exactly as drawn."""
-        kind = self.choose(8) if depth > 0 else 0
+        kind = self.choose(9) if depth > 0 else 0
         if kind < 4:
             return self.leaf()
         raw = chance(self.choose, 2)
@@ -103,6 +103,9 @@ class GrammarMaker:
             if kind == 4:
                 return ir.Sequence(items) if raw else ir.sequence(items)
             return ir.Alternatives(items) if raw else ir.alternatives(items)
+        if kind == 8:
+            slots = [(self.expression(depth - 1), chance(self.choose, 3)) for _ in range(2 + self.choose(3))]
+            return ir.joined(slots, self.expression(depth - 1))
         if chance(self.choose, 4):
             return one_of(self.choose, (self.uneven_units, self.text_with_exceptions))()
         item, (minimum, maximum) = self.expression(depth - 1), self.bounds()
