@@ -14,6 +14,7 @@ from infernix.gbnf.grammar import (
     Automaton,
     CharClass,
     Expression,
+    Joined,
     Literal,
     Repeat,
     RuleRef,
@@ -43,6 +44,8 @@ def ends(expression: Expression, text: str, start: int, rules: dict[str, Express
             return {end for choice in choices for end in ends(choice, text, start, rules)}
         case Repeat(item, minimum, maximum):
             return _repeat_ends(item, minimum, maximum, text, start, rules)
+        case Joined():
+            return _joined_ends(expression, text, start, rules)
         case Automaton():
             return _automaton_ends(expression, text, start)
         case RuleRef(name):
@@ -112,6 +115,16 @@ def _repeat_ends(
         if count >= minimum:
             found |= layer
     return found
+
+
+def _joined_ends(expression: Joined, text: str, start: int, rules: dict[str, Expression]) -> set[int]:
+    # Item by item: where a text may be with no item yet, and where with some.
+    none, some = {start}, set[int]()
+    for item, required in zip(expression.items, expression.required, strict=True):
+        begun = {end for at in some for end in ends(expression.separator, text, at, rules)} | none
+        after = {end for at in begun for end in ends(item, text, at, rules)}
+        none, some = (set(), after) if required else (none, some | after)
+    return some
 
 
 def _automaton_ends(automaton: Automaton, text: str, start: int) -> set[int]:

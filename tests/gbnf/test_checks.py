@@ -26,6 +26,7 @@ from infernix.gbnf.grammar import (
     CharClass,
     Expression,
     Grammar,
+    Joined,
     Literal,
     Repeat,
     Rule,
@@ -70,6 +71,9 @@ def shapes(parts: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression
         some.map(Sequence),
         some.map(Alternatives),
         st.builds(lambda item, pair: Repeat(item, *pair), parts, counts),
+        st.lists(st.tuples(parts, st.booleans()), min_size=2, max_size=3).flatmap(
+            lambda slots: parts.map(lambda separator: Joined(*zip(*slots, strict=True), separator))
+        ),
     )
 
 
@@ -99,6 +103,13 @@ def holds(node: Expression, leaves: set[Expression], known: set[str]) -> bool:
             return any(holds(choice, leaves, known) for choice in choices)
         case Repeat(item, minimum, _):
             return minimum == 0 or holds(item, leaves, known)
+        case Joined(items, required, separator):
+            # A text with as few items as possible shows it: the required ones, or one.
+            needed = [item for item, must in zip(items, required, strict=True) if must]
+            if not needed:
+                return any(holds(item, leaves, known) for item in items)
+            parts = [*needed, *([separator] if len(needed) > 1 else [])]
+            return all(holds(part, leaves, known) for part in parts)
         case _:
             return node in leaves
 

@@ -23,6 +23,7 @@ from infernix.gbnf.grammar import (
     CharClass,
     Expression,
     Grammar,
+    Joined,
     Literal,
     Repeat,
     Rule,
@@ -207,6 +208,9 @@ def shapes(parts: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression
         items.map(Sequence),
         items.map(Alternatives),
         st.builds(Repeat, parts, st.just(0), st.sampled_from([0, 1, 2, None])),
+        st.lists(st.tuples(parts, st.booleans()), min_size=2, max_size=3).flatmap(
+            lambda slots: parts.map(lambda separator: Joined(*zip(*slots, strict=True), separator))
+        ),
     )
 
 
@@ -227,6 +231,9 @@ def replace_empty_token_sets(body: Expression) -> Expression:
             return Alternatives(tuple(map(replace_empty_token_sets, choices)))
         case Repeat(item, minimum, maximum):
             return Repeat(replace_empty_token_sets(item), minimum, maximum)
+        case Joined(items, required, separator):
+            parts = tuple(map(replace_empty_token_sets, items))
+            return Joined(parts, required, replace_empty_token_sets(separator))
         case _:
             return body
 

@@ -9,6 +9,7 @@ with any matcher.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import compress, product
 
 from infernix.gbnf.grammar import (
     Alternatives,
@@ -16,6 +17,7 @@ from infernix.gbnf.grammar import (
     CharClass,
     Expression,
     Grammar,
+    Joined,
     Literal,
     Repeat,
     RuleRef,
@@ -67,12 +69,23 @@ class Enumerator:
                 return frozenset().union(*map(self.language, choices))
             case Repeat(item, minimum, maximum):
                 return self.power(self.language(item), minimum, maximum)
+            case Joined():
+                return self.joined(expression)
             case RuleRef(name):
                 return self.rules[name]
             case TokenSet(ids, exclude):
                 return self.tokens(ids, exclude)
             case Automaton():
                 return self.automaton(expression)
+
+    def joined(self, expression: Joined) -> Language:
+        """Every choice of some items, and all that are required, is a sequence with separators."""
+        found: Language = frozenset()
+        for kept in product(*((True,) if required else (False, True) for required in expression.required)):
+            parts = [part for item in compress(expression.items, kept) for part in (expression.separator, item)]
+            if parts:
+                found |= self.language(Sequence(tuple(parts[1:])))
+        return found
 
     def short(self, sentences: Iterable[Sentence]) -> Language:
         return frozenset(sentence for sentence in sentences if len(sentence) <= self.longest)
