@@ -22,7 +22,7 @@ __all__ = ["walk_common_shapes"]
 
 STRING_TEXTS = ('"a',)
 COMMON: tuple[tuple[Any, tuple[str, ...]], ...] = (
-    (True, (*STRING_TEXTS, "-1.5", "[1, 2", '{"a": 1, "b', '[{')),
+    (True, (*STRING_TEXTS, "-1.5", "[1, 2", '{"a": 1, "b', "[{")),
     ({"type": "string"}, STRING_TEXTS),
     ({"type": "string", "minLength": 1}, STRING_TEXTS),
     ({"type": "string", "maxLength": 1000}, STRING_TEXTS),

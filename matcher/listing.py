@@ -6,9 +6,13 @@ its end.
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from .jit import int64, kernel, words_at
 from .tables import N_ARENA, WORDS, arena, bits, head, masks, rows, touched
-from .words import clear_bit, set_bit
+from .words import clear_bit, clear_words, copy_words, set_bit
 from .worklist import Heap
 
 LISTED_LIMIT = 1000
@@ -59,3 +63,15 @@ def end_list(h: Heap, mask: int) -> None:
         bits(h)[word] = 0
         touched(h)[word] = 0
     head(h)[N_ARENA] = end
+
+
+@kernel
+def write_words(h: Heap, mask: int, out: Any) -> None:
+    """Write a finished mask into a row `uint32[words]`."""
+    record = masks(h)[mask]
+    if record["row"] >= 0:
+        copy_words(out, words_at(rows(h)[record["row"]], head(h)[WORDS]))
+    else:
+        clear_words(out)
+    for i in range(record["first"], record["first"] + 2 * record["size"], 2):
+        out[arena(h)[i]] = np.uint32(int64(arena(h)[i + 1]) & 0xFFFFFFFF)

@@ -1,31 +1,22 @@
-"""From a description to a mask: found if it was built before, or built.
+"""From a description to a mask: found if it was built before, or built (`matcher.building`).
 
-A mask is a *base* row, or none, with a list of words that differ from it. The base is a row of a shape,
-so a mask in which a free text is followed by one thing or another costs a short list. What differs too
-much gets a row of its own. Stored masks serve all grammars of the vocabulary.
+Stored masks serve all grammars of the vocabulary. The masks of many sets differ in little: after each comma of an
+object, any white space may follow and any key that is not declared, and then there are the few beginnings of
+one name or another. So what a description shares with others (`matcher.common`) is a mask of its own, from
+which those are built.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .branch import limit, take
+from .building import NO_BASE, build_mask
 from .calls import called
-from .describe import (
-    COMPONENTS_WORD,
-    END_WORD,
-    FIRST_COMPONENT,
-    NO_BUDGET,
-    NO_MASK,
-    QUAD,
-    TRIPLE,
-    describe,
-    pivot_set,
-)
-from .jit import entry, int64, kernel, linked, words_at
-from .listing import LISTED_LIMIT, begin_list, change, end_list, touch
+from .common import keep_common
+from .describe import describe, pivot_set
+from .jit import entry, int64, kernel, linked
+from .listing import LISTED_LIMIT, write_words
 from .parts import divide
 from .scan import NO_PIVOT
 from .shape import shape_of
@@ -43,28 +34,22 @@ from .tables import (
     N_ROWS,
     N_TAILS,
     NO_ROW,
+    OFF_BASES,
     OFF_MEMO,
     STOPPED,
     TAILS_STOP,
     VOCABULARY_SIZE,
-    WORDS,
     arena,
-    bits,
-    branches,
-    eos_ids,
     head,
     items,
     key,
     mask_index,
     masks,
-    rows,
     sets,
     shapes,
     tails,
-    trie_ids,
 )
 from .whole import is_whole, whole_mask
-from .words import add_words, clear_bit, clear_words, copy_words, set_bit
 from .worklist import Heap, mix
 
 MASK_WORDS, MASK_WORDS_PER_TOKEN = 1 << 16, 2
@@ -74,7 +59,10 @@ MASK_ITEMS = 1 << 14
 """How many items of Earley sets it may take."""
 MASK_TAILS = 64
 """How many tails may be walked for one mask before it is given up. Those of a hundred real schemas need 14 at most."""
-NO_ANCHOR = -1
+LISTED_IN_BASE = 32
+"""A base with more listed words gets a row."""
+UNBUILT = -1
+"""The size of a mask of which only the description is stored."""
 NOTHING = -3
 """The handle of the mask that allows no token. Not one of the statuses of a kernel."""
 
@@ -145,34 +133,69 @@ def plain_mask(h: Heap, number: int) -> int:
 @linked(LINK_FIND_MASK)
 def find_mask(h: Heap) -> int:
     """The mask that `key` describes: a stored one, or a new one. FULL or NO_ROW without room."""
+    mask = known_mask(h)
+    if mask >= 0 and masks(h)[mask]["size"] != UNBUILT:
+        return mask
+    if mask < 0:
+        mask = store_key(h)
+        if mask == FULL:
+            return FULL
+    base = common_base(h)
+    if base < 0 and base != NO_BASE:
+        return base
+    load_key(h, mask)
+    return build(h, mask, base, LISTED_LIMIT)
+
+
+@kernel
+def common_base(h: Heap) -> int:
+    """The mask of what the description in `key` has in common with others, if it is worth a row, or NO_BASE.
+
+    It is built when it is asked for the second time. FULL or NO_ROW without room. Spoils `key`.
+    """
+    if head(h)[FEATURES] & OFF_BASES or not keep_common(h):
+        return NO_BASE
+    mask = known_mask(h)
+    if mask < 0:
+        return FULL if store_key(h) == FULL else NO_BASE
+    if masks(h)[mask]["size"] != UNBUILT:
+        return mask
+    return build(h, mask, NO_BASE, limit(h, LISTED_IN_BASE))
+
+
+@kernel
+def build(h: Heap, mask: int, base: int, most: int) -> int:
+    """Build a mask whose description is in `key`. Returns its number, FULL or NO_ROW."""
+    if head(h)[N_ROWS] >= head(h)[MAX_ROWS]:
+        return NO_ROW
+    return mask if build_mask(h, mask, base, most) != FULL else FULL
+
+
+# ── Descriptions ────────────────────────────────────────────────────────────────────────
+
+
+@kernel
+def key_hash(h: Heap) -> int:
+    """A hash of the description in `key`."""
     size = head(h)[KEY_SIZE]
     digest = int64(size)
     for i in range(size):
         digest = mix(digest * 31 + key(h)[i] + 1)
+    return digest
+
+
+@kernel
+def known_mask(h: Heap) -> int:
+    """The mask with the description in `key`, which may be UNBUILT, or NO_BASE if there is none."""
+    digest = key_hash(h)
     index = mask_index(h)
-    limit = len(index) - 1
-    slot = digest & limit
+    last = len(index) - 1
+    slot = digest & last
     while index[slot] != 0:
         if has_key(h, index[slot] - 1, digest):
             return int64(index[slot] - 1)
-        slot = (slot + 1) & limit
-    if head(h)[N_ROWS] >= head(h)[MAX_ROWS]:
-        return NO_ROW
-    mask = head(h)[N_MASKS]
-    first = take(h, size)
-    if first == FULL or mask >= len(masks(h)):
-        return FULL
-    for i in range(size):
-        arena(h)[first + i] = key(h)[i]
-    record = masks(h)[mask]
-    record["key_first"] = first
-    record["key_size"] = size
-    record["hash"] = digest
-    if build_mask(h, mask) == FULL:
-        return FULL
-    head(h)[N_MASKS] = mask + 1
-    index[slot] = mask + 1
-    return mask
+        slot = (slot + 1) & last
+    return NO_BASE
 
 
 @kernel
@@ -187,222 +210,41 @@ def has_key(h: Heap, mask: int, digest: int) -> bool:
     return True
 
 
-# ── Building ────────────────────────────────────────────────────────────────────────────
-
-
 @kernel
-def base_count(h: Heap, shape: int, budget: int) -> int:
-    """How many tokens of a shape's base, sorted by need, a budget allows."""
-    record = shapes(h)[shape]
-    if budget == NO_BUDGET:
-        return int64(record["base_size"])
-    return int64(arena(h)[record["need_first"] + budget])
-
-
-@kernel
-def has_list(h: Heap, component: int) -> bool:
-    """Whether what a component of the description in `key` allows is at hand as a list."""
-    shape = key(h)[component]
-    return bool(
-        key(h)[component + 2] == NO_MASK and (key(h)[component + 1] != NO_BUDGET or shapes(h)[shape]["base_row"] < 0)
-    )
-
-
-@kernel
-def first_quad(h: Heap) -> int:
-    """Where the tails begin in `key`."""
-    return FIRST_COMPONENT + TRIPLE * int64(key(h)[COMPONENTS_WORD])
-
-
-@kernel
-def build_mask(h: Heap, mask: int) -> int:
-    """Build the mask that `key` describes. Returns 0 or FULL."""
-    listed = int64(0)  # tokens at hand as lists
-    unlisted = 0
-    anchor = int64(NO_ANCHOR)  # the component whose row becomes the base
-    for i in range(FIRST_COMPONENT, first_quad(h), TRIPLE):
-        if has_list(h, i):
-            listed += base_count(h, key(h)[i], key(h)[i + 1])
-        else:
-            unlisted += 1
-            anchor = i
-    for i in range(first_quad(h), head(h)[KEY_SIZE], QUAD):
-        listed += tails(h)[key(h)[i]]["tokens"]
-    changes = listed
-    if unlisted == 0:
-        anchor = largest_base(h)
-        if anchor != NO_ANCHOR:
-            listed -= base_count(h, key(h)[anchor], key(h)[anchor + 1])
-    if anchor != NO_ANCHOR:
-        with_anchor = listed + changes_of_anchor(h, anchor)
-        if unlisted == 1 or with_anchor < changes:
-            changes = with_anchor
-        else:
-            anchor = NO_ANCHOR
-    most = limit(h, LISTED_LIMIT) if anchor == NO_ANCHOR else LISTED_LIMIT
-    if unlisted <= 1 and changes <= most:
-        return build_listed(h, mask, anchor, changes)
-    row = words_at(rows(h)[head(h)[N_ROWS]], head(h)[WORDS])
-    clear_words(row)
-    for i in range(FIRST_COMPONENT, first_quad(h), TRIPLE):
-        if key(h)[i + 2] != NO_MASK:
-            add_pivot(h, key(h)[i], key(h)[i + 2], row)
-        add_base(h, i, row)
-    add_outside(h, row)
-    masks(h)[mask]["row"] = head(h)[N_ROWS]
-    masks(h)[mask]["size"] = 0
-    head(h)[N_ROWS] += 1
-    return 0
-
-
-@kernel
-def largest_base(h: Heap) -> int:
-    """The component with the largest base that has a row too, or NO_ANCHOR."""
-    best = int64(NO_ANCHOR)
-    for i in range(FIRST_COMPONENT, first_quad(h), TRIPLE):
-        record = shapes(h)[key(h)[i]]
-        if record["base_row"] >= 0 and (
-            best == NO_ANCHOR or record["base_size"] > shapes(h)[key(h)[best]]["base_size"]
-        ):
-            best = int64(i)
-    return best
-
-
-@kernel
-def changes_of_anchor(h: Heap, anchor: int) -> int:
-    """How many tokens of its base row a component does not allow, and what it allows besides."""
-    record = shapes(h)[key(h)[anchor]]
-    if key(h)[anchor + 2] == NO_MASK:
-        budget = key(h)[anchor + 1]
-        return 0 if budget == NO_BUDGET else record["base_size"] - base_count(h, key(h)[anchor], budget)
-    if record["base_row"] >= 0:
-        return int64(LISTED_LIMIT) + 1  # two rows
-    changes = int64(record["base_size"]) + masks(h)[key(h)[anchor + 2]]["size"]
-    for i in range(record["clear_first"], record["clear_first"] + 2 * record["clear_size"], 2):
-        changes += arena(h)[i + 1] - arena(h)[i]
-    return changes
-
-
-@kernel
-def add_base(h: Heap, component: int, row: np.ndarray) -> None:
-    """Allow in `row` what a component allows without its pivot."""
-    shape = key(h)[component]
-    budget = key(h)[component + 1]
-    record = shapes(h)[shape]
-    if record["base_row"] >= 0 and budget == NO_BUDGET:
-        add_words(row, words_at(rows(h)[record["base_row"]], head(h)[WORDS]))
-        return
-    allowed = base_count(h, shape, budget)
-    first = int64(record["base_first"])
-    if record["base_row"] < 0 or 2 * allowed < record["base_size"]:
-        for t in range(first, first + allowed):
-            set_bit(row, arena(h)[t])
-        return
-    # Nearly all of a large base: start from its row and take out the few that need too much.
-    scratch = bits(h)
-    copy_words(scratch, words_at(rows(h)[record["base_row"]], head(h)[WORDS]))
-    for t in range(first + allowed, first + record["base_size"]):
-        clear_bit(scratch, arena(h)[t])
-    add_words(row, scratch)
-    clear_words(scratch)
-
-
-@kernel
-def add_pivot(h: Heap, shape: int, mask: int, row: np.ndarray) -> None:
-    """Allow in `row` a pivot's mask without what does not hold for this shape: EOS, and the cleared tokens."""
-    scratch = bits(h)
-    write_mask(h, mask, scratch)
-    for i in range(len(eos_ids(h))):
-        clear_bit(scratch, eos_ids(h)[i])
-    record = shapes(h)[shape]
-    for i in range(record["clear_first"], record["clear_first"] + 2 * record["clear_size"], 2):
-        for t in range(arena(h)[i], arena(h)[i + 1]):
-            clear_bit(scratch, trie_ids(h)[t])
-    add_words(row, scratch)
-    clear_words(scratch)
-
-
-@kernel
-def add_outside(h: Heap, row: np.ndarray) -> None:
-    """Allow in `row` the described tokens that leave their shape, and EOS where the text may end."""
-    if key(h)[END_WORD]:
-        for i in range(len(eos_ids(h))):
-            set_bit(row, eos_ids(h)[i])
-    for i in range(first_quad(h), head(h)[KEY_SIZE], QUAD):
-        for a in range(first_alive(h, i), end_of_alive(h, i), 2):
-            branch = branches(h)[arena(h)[a]]
-            for t in range(branch["token_first"], branch["token_first"] + 2 * branch["token_size"], 2):
-                if key(h)[i + 2] <= arena(h)[t + 1] <= key(h)[i + 3]:
-                    set_bit(row, arena(h)[t])
-
-
-@kernel
-def first_alive(h: Heap, quad: int) -> int:
-    """Where in the arena the alive branches of a described tail begin."""
-    return int64(tails(h)[key(h)[quad]]["alive_first"])
-
-
-@kernel
-def end_of_alive(h: Heap, quad: int) -> int:
-    """Where those end that its budget allows: they are in order of need."""
-    record = tails(h)[key(h)[quad]]
-    end = int64(record["alive_first"] + 2 * record["alive_size"])
-    if key(h)[quad + 1] != NO_BUDGET:
-        while end > record["alive_first"] and arena(h)[end - 1] > key(h)[quad + 1]:
-            end -= 2
-    return end
-
-
-# ── Listing the words that differ ───────────────────────────────────────────────────────
-
-
-@kernel
-def build_listed(h: Heap, mask: int, anchor: int, changes: int) -> int:
-    """Build a mask as pairs (word index, word) that differ from the anchor's row. Returns 0 or FULL."""
-    if head(h)[N_ARENA] + 2 * (changes + 2 * len(eos_ids(h))) > len(arena(h)):
+def store_key(h: Heap) -> int:
+    """Number the mask that `key` describes, UNBUILT; it is not known yet. FULL without room."""
+    size = head(h)[KEY_SIZE]
+    mask = head(h)[N_MASKS]
+    if mask >= len(masks(h)):
         return FULL
-    begin_list(h, mask, -1)
-    if anchor != NO_ANCHOR:
-        list_anchor(h, mask, anchor)
-    for i in range(FIRST_COMPONENT, first_quad(h), TRIPLE):
-        if i != anchor or key(h)[i + 2] != NO_MASK:
-            start = shapes(h)[key(h)[i]]["base_first"]
-            for t in range(start, start + base_count(h, key(h)[i], key(h)[i + 1])):
-                change(h, mask, arena(h)[t], True)
-    if key(h)[END_WORD]:
-        for i in range(len(eos_ids(h))):
-            change(h, mask, eos_ids(h)[i], True)
-    for i in range(first_quad(h), head(h)[KEY_SIZE], QUAD):
-        for a in range(first_alive(h, i), end_of_alive(h, i), 2):
-            branch = branches(h)[arena(h)[a]]
-            for t in range(branch["token_first"], branch["token_first"] + 2 * branch["token_size"], 2):
-                if key(h)[i + 2] <= arena(h)[t + 1] <= key(h)[i + 3]:
-                    change(h, mask, arena(h)[t], True)
-    end_list(h, mask)
-    return 0
+    first = take(h, size)
+    if first == FULL:
+        return FULL
+    for i in range(size):
+        arena(h)[first + i] = key(h)[i]
+    record = masks(h)[mask]
+    record["row"] = -1
+    record["size"] = UNBUILT
+    record["key_first"] = first
+    record["key_size"] = size
+    record["hash"] = key_hash(h)
+    head(h)[N_MASKS] = mask + 1
+    index = mask_index(h)
+    last = len(index) - 1
+    slot = record["hash"] & last
+    while index[slot] != 0:
+        slot = (slot + 1) & last
+    index[slot] = mask + 1
+    return int64(mask)
 
 
 @kernel
-def list_anchor(h: Heap, mask: int, anchor: int) -> None:
-    """Take the row of a component as the base, and list what it has too much."""
-    record = shapes(h)[key(h)[anchor]]
-    if key(h)[anchor + 2] == NO_MASK:
-        masks(h)[mask]["row"] = record["base_row"]
-        if key(h)[anchor + 1] != NO_BUDGET:
-            start = record["base_first"] + base_count(h, key(h)[anchor], key(h)[anchor + 1])
-            for t in range(start, record["base_first"] + record["base_size"]):
-                change(h, mask, arena(h)[t], False)
-        return
-    pivot = masks(h)[key(h)[anchor + 2]]
-    masks(h)[mask]["row"] = pivot["row"]
-    for i in range(pivot["first"], pivot["first"] + 2 * pivot["size"], 2):
-        touch(h, mask, arena(h)[i])
-        bits(h)[arena(h)[i]] = np.uint32(int64(arena(h)[i + 1]) & 0xFFFFFFFF)
-    for i in range(len(eos_ids(h))):
-        change(h, mask, eos_ids(h)[i], False)
-    for i in range(record["clear_first"], record["clear_first"] + 2 * record["clear_size"], 2):
-        for t in range(arena(h)[i], arena(h)[i + 1]):
-            change(h, mask, trie_ids(h)[t], False)
+def load_key(h: Heap, mask: int) -> None:
+    """Put the description of a stored mask into `key`."""
+    record = masks(h)[mask]
+    head(h)[KEY_SIZE] = record["key_size"]
+    for i in range(record["key_size"]):
+        key(h)[i] = arena(h)[record["key_first"] + i]
 
 
 # ── Writing ─────────────────────────────────────────────────────────────────────────────
@@ -411,13 +253,7 @@ def list_anchor(h: Heap, mask: int, anchor: int) -> None:
 @entry
 def write_mask(h: Heap, mask: int, out: Any) -> None:
     """Write a finished mask into a caller's row `uint32[words]`."""
-    record = masks(h)[mask]
-    if record["row"] >= 0:
-        copy_words(out, words_at(rows(h)[record["row"]], head(h)[WORDS]))
-    else:
-        clear_words(out)
-    for i in range(record["first"], record["first"] + 2 * record["size"], 2):
-        out[arena(h)[i]] = np.uint32(int64(arena(h)[i + 1]) & 0xFFFFFFFF)
+    write_words(h, mask, out)
 
 
 @kernel
@@ -451,7 +287,7 @@ def fill(h: Heap, number: int, out: Any) -> int:
             mask = whole_mask(h, number)
     if mask < 0:
         return mask
-    write_mask(h, mask, out)
+    write_words(h, mask, out)
     record = masks(h)[mask]
     if record["size"] > 0:
         return 2 * mask

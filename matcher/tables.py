@@ -269,13 +269,14 @@ HEADER_WORDS = LINK_EXPAND + 21
 OFF_SHAPES, OFF_SYMBOLIC, OFF_CALLS, OFF_PIVOT, OFF_MEMO, OFF_TWINS, OFF_SHARING, OFF_PARTS, OFF_LOOPS = (
     1 << bit for bit in range(9)
 )
-OFF_PLAIN, OFF_COVER, OFF_FAMILIES = 1 << 9, 1 << 10, 1 << 11
+OFF_PLAIN, OFF_COVER, OFF_FAMILIES, OFF_BASES = 1 << 9, 1 << 10, 1 << 11, 1 << 14
 """Bits of the FEATURES word, each switches one optimisation off: walk every set itself, not its
 shape; keep every count concrete; walk called rules with their caller; never derive a mask from
 another set's; build every mask anew; for the compiler, give every state itself as twin, and
 never share the tables of equal rules; never divide a set into parts; walk subtrees even where every byte
 leads back to the same set; take every step by the worklists, and for each byte alone; walk a set that is
-too ambiguous for shapes through the whole trie; walk subtrees where texts lead to sets of one family."""
+too ambiguous for shapes through the whole trie; walk subtrees where texts lead to sets of one family; build no mask
+on what it has in common with others."""
 
 SMALL_LIMITS, WHOLE_MASKS = 1 << 12, 1 << 13
 """Two more bits of FEATURES, for tests: do for small sets what is meant for large ones; and for all sets what is
