@@ -139,9 +139,7 @@ def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> int:
             continue
         mode = int64(ALONE)
         if other == DEAD and end > node + limit(h, WHOLE_SUBTREE):
-            mode = stays(h, after, child["kinds"], child["most"])
-            if mode == ALONE:
-                mode = takes_all(h, after, child["kinds"], child["most"], visits)
+            mode = whole_subtree(h, after, child, visits)
             if mode == FULL:
                 return FULL
         following = node + 1 if mode == ALONE else end
@@ -161,6 +159,24 @@ def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> int:
     head(h)[N_EXITS] = n_exits
     head(h)[N_CLEARED] = n_cleared
     return 0
+
+
+@kernel
+def whole_subtree(h: Heap, number: int, child: Any, visits: int) -> int:
+    """Whether all texts of a child's subtree can follow a set, as `stays` and `takes_all` tell. ALONE if not, or FULL.
+
+    A set that lists its moves has few of them, or is within a text with exceptions; it is not asked for each kind of
+    characters.
+    """
+    if expand(h, number) == FULL:
+        return FULL
+    record = sets(h)[number]
+    if record["row"] == DEAD_ROW or record["narrow"] > 0:
+        return ALONE
+    mode = stays(h, number, child["kinds"], child["most"])
+    if mode == ALONE:
+        mode = takes_all(h, number, child["kinds"], child["most"], visits)
+    return mode
 
 
 @kernel

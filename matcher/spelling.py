@@ -20,7 +20,7 @@ from .jit import int64, kernel
 from .rule_automaton import ALSO, END, LITERAL, START
 from .tables import BYTE, BYTES_ONLY, EPSILON, FALLBACK, FINAL, FULL, LOOP, UNIT_END
 
-COPY_GROWTH, COPY_SLACK = 16, 64
+COPY_GROWTH, COPY_SLACK = 4, 64
 """Edges are copied until there are so many times, and so many more, as a rule has edges and bytes of literals. From
 then on an epsilon leads to what would be copied."""
 

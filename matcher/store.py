@@ -287,12 +287,14 @@ class Heap:
             self.at_hand[name] = size
 
     def touch_ahead(self) -> None:
-        """Touch more of the growing arrays that will soon need it: no mask should wait for a page to be cleared."""
+        """Touch more of the growing arrays that will soon need it, and add rows: no mask waits for cleared pages."""
         for name, counter in GROWING.items():
             array, at_hand = self.arrays[name], self.at_hand[name]
             if int(self.header[USED[counter]]) * array.dtype.itemsize * array[0].size + AHEAD > at_hand:
                 touch(array.reshape(-1).view(np.uint8)[at_hand:], LARGE_PAGE)
                 self.at_hand[name] += LARGE_PAGE
+        if self.header[tables.N_ROWS] + ROWS_AT_ONCE > self.header[tables.MAX_ROWS]:
+            self.masks.add_rows(self.header)
 
     def used_bytes(self) -> dict[str, int]:
         """How much is in use of each array that is the heap's own; hash tables count as full."""
