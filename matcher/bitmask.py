@@ -12,6 +12,7 @@ copy and without importing torch here).
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterable
 from typing import Any
 
@@ -81,6 +82,11 @@ def as_row(buffer: Any, size: int) -> Words:
     Raises TypeError for another kind of buffer and ValueError for another shape.
     """
     return _as_words(buffer, (words_for(size),))
+
+
+def address_of(row: Words) -> int:
+    """Where a row that can be written to is in memory; `row.ctypes.data` takes four times as long."""
+    return ctypes.addressof(ctypes.c_char.from_buffer(row))  # type: ignore[arg-type]
 
 
 def as_rows(buffer: Any, rows: int, size: int) -> Words:

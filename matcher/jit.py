@@ -40,6 +40,7 @@ from .kernel_cache import cache_folder, kept_in
 __all__ = [
     "JIT",
     "array_view",
+    "direct",
     "entry",
     "int64",
     "kernel",
@@ -82,6 +83,13 @@ def entry(function: Function) -> Function:
     with kept_in(KERNEL_FOLDER):
         compiled: Function = numba.njit(cache=True, nogil=True, no_cfunc_wrapper=True, error_model="numpy")(function)
     return compiled
+
+
+def direct(compiled: Callable[..., int], arguments: int) -> Callable[..., int]:
+    """An entry of integers without numba's dispatcher, which takes as long again to find out what they are."""
+    if JIT:
+        return compiled.compile((types.int64,) * arguments)  # type: ignore[attr-defined, no-any-return]
+    return lambda *integers: int(compiled(*integers))  # numpy's integers are no ints
 
 
 open_arrays: dict[int, list[np.ndarray]] = {}

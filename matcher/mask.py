@@ -8,14 +8,12 @@ which those are built.
 
 from __future__ import annotations
 
-from typing import Any
-
 from .branch import limit, take
 from .building import NO_BASE, build_mask
 from .calls import called
 from .common import keep_common
 from .describe import describe, pivot_set
-from .jit import entry, int64, kernel, linked
+from .jit import entry, int64, kernel, linked, words_at
 from .listing import LISTED_LIMIT, write_words
 from .parts import divide
 from .scan import NO_PIVOT
@@ -39,6 +37,7 @@ from .tables import (
     STOPPED,
     TAILS_STOP,
     VOCABULARY_SIZE,
+    WORDS,
     arena,
     head,
     items,
@@ -251,9 +250,10 @@ def load_key(h: Heap, mask: int) -> None:
 
 
 @entry
-def write_mask(h: Heap, mask: int, out: Any) -> None:
-    """Write a finished mask into a caller's row `uint32[words]`."""
-    write_words(h, mask, out)
+def write_mask(h: Heap, mask: int, out: int) -> int:
+    """Write a finished mask into a caller's row, `uint32[words]` at an address. Returns 0."""
+    write_words(h, mask, words_at(out, head(h)[WORDS]))
+    return 0
 
 
 @kernel
@@ -272,8 +272,8 @@ def affordable_mask(h: Heap, number: int) -> int:
 
 
 @entry
-def fill(h: Heap, number: int, out: Any) -> int:
-    """Write the mask of a set into `out`.
+def fill(h: Heap, number: int, out: int) -> int:
+    """Write the mask of a set into the row at address `out`.
 
     Returns a handle for next time: twice the number of a mask with listed words, one more than twice the number
     of the dense row that the mask is, NOTHING if it allows no token. FULL or NO_ROW without room.
@@ -287,7 +287,7 @@ def fill(h: Heap, number: int, out: Any) -> int:
             mask = whole_mask(h, number)
     if mask < 0:
         return mask
-    write_words(h, mask, out)
+    write_words(h, mask, words_at(out, head(h)[WORDS]))
     record = masks(h)[mask]
     if record["size"] > 0:
         return 2 * mask

@@ -24,19 +24,19 @@ from numpy.typing import NDArray
 
 from infernix.gbnf.errors import TokenRejected
 
-from .bitmask import as_row, unpack
+from .bitmask import address_of, as_row, unpack
 from .compile import CompiledGrammar
 from .earley import NOT_ONE, adopt, advance, advance_bytes, only_byte
 from .mask import NOTHING, fill, write_mask
-from .store import TERMINATED, Heap
+from .store import TERMINATED, Heap, KnownSet
 from .tables import DEAD, FIRST_SET, FULL, HAS_EXIT, NO_ROW
 
 __all__ = ["MAX_ROLLBACK", "Matcher", "as_token_id"]
 
 MAX_ROLLBACK = 1 << 14
-"""Positions that a matcher remembers at least; older ones may be forgotten."""
-MAX_STEPS = 1 << 18
-"""Steps from a set over a token that a heap remembers; then it begins anew. Some 30 MiB."""
+"""Positions that a matcher remembers at least."""
+FORGET_AT = 2 * MAX_ROLLBACK
+"""When more are remembered, the oldest are forgotten."""
 
 
 class Matcher:
@@ -45,23 +45,13 @@ class Matcher:
     A matcher belongs to one thread at a time. Matchers of one grammar share what they learn.
     """
 
-    __slots__ = (
-        "_checked",
-        "_forgotten",
-        "_history",
-        "_out",
-        "_out_bytes",
-        "_size",
-        "compiled",
-        "heap",
-        "number",
-    )
+    __slots__ = ("_address", "_at", "_checked", "_forgotten", "_history", "_out_bytes", "_size", "compiled", "heap")
 
     def __init__(self, compiled: CompiledGrammar) -> None:
         self.compiled = compiled
         self._size = compiled.vocabulary.size
         self._checked: Any = None
-        self._out: Any = None
+        self._address: Any = None
         self._out_bytes: Any = None
         store = compiled.store
         with store.lock:
@@ -70,13 +60,19 @@ class Matcher:
             self.heap: Heap = store.heap
             if store.masks.large_pages:
                 self.heap.touch_ahead()
-            self.number = compiled.first_set(self.heap)
-            if self.number < FIRST_SET:
+            number = compiled.first_set(self.heap)
+            if number < FIRST_SET:
                 store.retire(0, fresh_masks=False)
                 self.heap = store.heap
-                self.number = compiled.first_set(self.heap)
-        self._history = [self.number]
+                number = compiled.first_set(self.heap)
+            self._at = self.heap.known_set(number)
+        self._history = [self._at]
         self._forgotten = 0
+
+    @property
+    def number(self) -> int:
+        """The current set, a number of the heap's."""
+        return self._at.number
 
     # --- masks
 
@@ -87,21 +83,26 @@ class Matcher:
         Raises ValueError for another shape or dtype.
         """
         if row is not self._checked or row is None:
-            self._out = as_row(row, self._size)
-            self._out_bytes = memoryview(self._out)
-            # A tensor may move to other memory, an array cannot.
-            self._checked = row if type(row) is np.ndarray else None
-        mask = self.heap.mask_of.get(self.number)
+            self._look_at(row)
+        mask = self._at.mask
         if mask is None:
-            self._learn_mask(self._out)
+            self._learn_mask(self._address)
         elif type(mask) is int:
-            write_mask(self.heap.address, mask, self._out)
+            write_mask(self.heap.address, mask, self._address)
         else:
             self._out_bytes[:] = mask  # half the time of numpy's own copy
 
+    def _look_at(self, row: Any) -> None:
+        """Check a caller's row, and remember its memory."""
+        out = as_row(row, self._size)
+        self._address = address_of(out)
+        self._out_bytes = memoryview(out)  # type: ignore[arg-type]
+        # A tensor may move to other memory, an array cannot.
+        self._checked = row if type(row) is np.ndarray else None
+
     def mask_row(self) -> NDArray[np.uint32]:
         """The same words as a read-only array, which other matchers may be given too."""
-        mask = self.heap.mask_of.get(self.number)
+        mask = self._at.mask
         if mask is None:
             mask = self._learn_mask(None)
         if type(mask) is int:
@@ -109,28 +110,31 @@ class Matcher:
         row: NDArray[np.uint32] = mask.obj  # type: ignore[union-attr, assignment]
         return row
 
-    def _learn_mask(self, out: NDArray[np.uint32] | None) -> int | memoryview:
-        """Compute the current set's mask, into `out` if that is given, and remember it.
+    def _learn_mask(self, address: int | None) -> int | memoryview:
+        """Compute the current set's mask, into the row at an address if that is given, and remember it.
 
-        Returns what `Heap.mask_of` has for it.
+        Returns what its KnownSet has for it.
         """
         store = self.compiled.store
-        with store.lock:
+        store.lock.acquire()  # a `with` takes twice as long
+        try:
             heap = self.heap
             masks = heap.masks
-            row = masks.spare_row() if out is None else out
-            handle = FULL if heap.retired else int(fill(heap.address, self.number, row))
+            out = masks.spare_row() if address is None else address
+            handle = FULL if heap.retired else store.fill(heap.address, self._at.number, out)
             if handle == FULL or handle == NO_ROW:
-                handle = store.call(self, fill, row)
+                handle = store.call(self, fill, out)
                 heap = self.heap
             found: int | memoryview
             if handle == NOTHING:
-                found = heap.mask_of[TERMINATED]
+                found = heap.nothing
             else:
                 found = heap.masks.buffers[handle >> 1] if handle & 1 else handle >> 1
-            heap.mask_of[self.number] = found
-            if out is None and type(found) is int and masks is heap.masks:  # not if there are new ones meanwhile
+            self._at.mask = found
+            if address is None and type(found) is int and masks is heap.masks:  # not if there are new ones meanwhile
                 masks.keep_spare(found)
+        finally:
+            store.lock.release()
         return found
 
     def _write_out(self, mask: int) -> memoryview:
@@ -142,13 +146,12 @@ class Matcher:
 
     def is_dead_end(self) -> bool:
         """Whether no token may come next although EOS was not accepted: the vocabulary cannot go on."""
-        # Masks that allow nothing are all the one row that stands for them (`_learn_mask`).
-        if self.number == TERMINATED:
+        if self.is_terminated():
             return False
-        mask = self.heap.mask_of.get(self.number)
+        mask = self._at.mask
         if mask is None:
             mask = self._learn_mask(None)
-        return mask is self.heap.mask_of[TERMINATED]
+        return mask is self.heap.nothing
 
     def allowed_token_ids(self) -> list[int]:
         """The ids that may come next, ascending. For debugging: masks are faster."""
@@ -164,38 +167,45 @@ class Matcher:
         """
         if type(token) is not int:
             token = as_token_id(token)
-        after = self.heap.after.get(self.number * self._size + token)
-        if after is None or not 0 <= token < self._size:
+        after = self._at.after.get(token)
+        if after is None:
             after = self._learn_token(token)
-        self.number = after
-        self._history.append(after)
-        if len(self._history) > 2 * MAX_ROLLBACK:
+        self._at = after
+        history = self._history
+        history.append(after)
+        if len(history) > FORGET_AT:
             self._forget()
 
-    def _learn_token(self, token: int) -> int:
+    def _learn_token(self, token: int) -> KnownSet:
         """The set after a token seen for the first time at the current set."""
         if not 0 <= token < self._size:
             raise TokenRejected(f"token {token} is outside the vocabulary of {self._size} ids", token)
-        if self.number == TERMINATED:
+        if self.is_terminated():
             raise TokenRejected(f"token {token} after the end of the text", token)
         store = self.compiled.store
-        if token in self.compiled.vocabulary.eos_ids:
-            if not self.can_end():
-                raise TokenRejected(f"token {token} ends the text, which is not complete", token)
-            return TERMINATED
-        with store.lock:
+        if token in store.eos_ids:
+            return self._end(token)
+        store.lock.acquire()  # a `with` takes twice as long
+        try:
             heap = self.heap
-            after = FULL if heap.retired else int(advance(heap.address, self.number, token))
-            if after == FULL:
-                after = store.call(self, advance, token)
+            number = FULL if heap.retired else store.advance(heap.address, self._at.number, token)
+            if number == FULL:
+                number = store.call(self, advance, token)
                 heap = self.heap
-            if after == DEAD:
+            if number == DEAD:
                 spelling = self.compiled.vocabulary.token_bytes(token)
                 raise TokenRejected(f"token {token} ({spelling!r}) is not allowed here", token)
-            if len(heap.after) >= MAX_STEPS:
-                heap.after.clear()
-            heap.after[self.number * self._size + token] = after
+            after = heap.known.get(number) or heap.known_set(number)
+            heap.remember_step(self._at, token, after)
+        finally:
+            store.lock.release()
         return after
+
+    def _end(self, token: int) -> KnownSet:
+        """The set after an EOS token."""
+        if not self.can_end():
+            raise TokenRejected(f"token {token} ends the text, which is not complete", token)
+        return self.heap.known[TERMINATED]
 
     def accept_bytes(self, data: bytes) -> None:
         """Advance over bytes that belong to no token, such as a given prefix. One step for rollback.
@@ -205,10 +215,10 @@ class Matcher:
         """
         if not isinstance(data, bytes | bytearray | memoryview):
             raise TypeError(f"accept_bytes takes bytes, not {type(data).__name__}")
-        if self.number == TERMINATED and data:
+        if self.is_terminated() and data:
             raise TokenRejected("bytes after the end of the text")
         if not data:
-            self._history.append(self.number)
+            self._history.append(self._at)
             return
         text = np.frombuffer(data, dtype=np.uint8)
         taken = np.zeros(1, dtype=np.int64)
@@ -219,20 +229,20 @@ class Matcher:
         if after == DEAD:
             offset = int(taken[0])
             raise TokenRejected(f"byte 0x{data[offset]:02x} at offset {offset} is not allowed here", offset=offset)
-        self.number = after
-        self._history.append(after)
-        if len(self._history) > 2 * MAX_ROLLBACK:
+        self._at = self.heap.known_set(after)
+        self._history.append(self._at)
+        if len(self._history) > FORGET_AT:
             self._forget()
 
     def can_end(self) -> bool:
         """Whether the text so far is in the language."""
-        if self.number == TERMINATED:
+        if self.is_terminated():
             return True
         return bool(self.heap.arrays["sets"]["flags"][self.number] & HAS_EXIT)
 
     def is_terminated(self) -> bool:
         """Whether EOS was accepted."""
-        return self.number == TERMINATED
+        return self._at.number == TERMINATED
 
     def find_forced_bytes(self, limit: int = 1024) -> bytes:
         """The bytes that must come next, whatever the tokens: as long as exactly one byte can.
@@ -245,7 +255,7 @@ class Matcher:
         with store.lock:
             mark = self.mark()
             try:
-                while len(forced) < limit and self.number != TERMINATED and not self.can_end():
+                while len(forced) < limit and not self.is_terminated() and not self.can_end():
                     byte = store.call(self, only_byte)
                     if byte == NOT_ONE:
                         break
@@ -267,7 +277,7 @@ class Matcher:
         if not 0 < kept <= len(self._history):
             raise ValueError(f"position {mark} is not in the remembered past of this matcher")
         del self._history[kept:]
-        self.number = self._history[-1]
+        self._at = self._history[-1]
 
     def rollback_tokens(self, count: int) -> None:
         """Take back the last `count` tokens (or `accept_bytes` calls). Raises ValueError if there are fewer."""
@@ -282,9 +292,9 @@ class Matcher:
     def fork(self) -> Matcher:
         """An independent matcher at the same position, with the same past."""
         twin = Matcher.__new__(Matcher)
-        twin.compiled, twin.heap, twin.number, twin._size = self.compiled, self.heap, self.number, self._size
+        twin.compiled, twin.heap, twin._at, twin._size = self.compiled, self.heap, self._at, self._size
         twin._history, twin._forgotten = self._history.copy(), self._forgotten
-        twin._checked = twin._out = twin._out_bytes = None
+        twin._checked = twin._address = twin._out_bytes = None
         return twin
 
     def __copy__(self) -> Matcher:
@@ -299,7 +309,7 @@ class Matcher:
     def reset(self) -> None:
         """Return to the beginning."""
         fresh = Matcher(self.compiled)
-        self.heap, self.number = fresh.heap, fresh.number
+        self.heap, self._at = fresh.heap, fresh._at
         self._history, self._forgotten = fresh._history, 0
 
     def _forget(self) -> None:
@@ -316,7 +326,7 @@ class Matcher:
 
     def _reachable(self) -> list[int]:
         """The sets of the history and all their origins, each after its origins."""
-        found = set(self._history) - {TERMINATED, DEAD}
+        found = {known.number for known in self._history} - {TERMINATED}
         stack = list(found)
         while stack:
             for origin in self.heap.items_of(stack.pop())["origin"].tolist():
@@ -339,8 +349,8 @@ class Matcher:
             if moved[number] == FULL:
                 return False
         heap.migrated += len(moved)
-        self._history = [moved[number] for number in self._history]
-        self.number = moved[self.number]
+        self._history = [heap.known_set(moved[known.number]) for known in self._history]
+        self._at = heap.known_set(moved[self._at.number])
         self.heap = heap
         return True
 

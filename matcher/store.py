@@ -28,15 +28,16 @@ from numpy.typing import NDArray
 from infernix.gbnf.errors import LimitError
 from infernix.gbnf.grammar import Rule
 
-from . import mask, tables
+from . import earley, mask, tables
+from .bitmask import address_of
 from .characters import byte_kinds
-from .jit import JIT, link, open_arrays
+from .jit import JIT, direct, link, open_arrays
 from .memory import LARGE_PAGE, touch, zeros
 from .tables import ARRAYS, FIRST_SET, FULL, HEADER_WORDS, N_COMPLETIONS, N_TAILS, NO_ROW, USED, array_words
 from .tails import carry_over
 from .vocabulary import Vocabulary
 
-__all__ = ["Heap", "Store", "Tables"]
+__all__ = ["Heap", "KnownSet", "Store", "Tables"]
 
 SETS = 1 << 17
 """Earley sets in a heap."""
@@ -56,6 +57,8 @@ ROW_BYTES = 128 << 20
 """Memory for dense mask rows."""
 READY_BYTES = 64 << 20
 """Memory for masks of listed words that are written out as rows."""
+MAX_STEPS = 1 << 18
+"""Steps from a set over a token that a heap remembers; then it begins anew. Some 30 MiB."""
 READY_AT_ONCE = 64
 ROWS_AT_ONCE = 8
 ROW_BLOCKS_AT_ONCE = 80
@@ -172,7 +175,8 @@ class Masks:
         """Dense row number -> a read-only view of it; its `obj` is the array."""
         self.ready: dict[int, memoryview] = {}
         """Number of a mask of listed words -> its row, written out for those that ask for arrays."""
-        self.spare_rows: list[NDArray[np.uint32]] = []
+        self.spare_rows: list[tuple[NDArray[np.uint32], int]] = []
+        """Rows for masks that are written out, and their addresses."""
 
     def add_rows(self, header: NDArray[np.int64]) -> bool:
         """Add dense rows; False if the memory for rows is used up."""
@@ -188,16 +192,17 @@ class Masks:
         header[tables.MAX_ROWS] = len(self.buffers)
         return True
 
-    def spare_row(self) -> NDArray[np.uint32]:
-        """A row to write a mask into: the same one until it is kept."""
+    def spare_row(self) -> int:
+        """The address of a row to write a mask into: the same one until it is kept."""
         if not self.spare_rows:
-            self.spare_rows.extend(zeros((READY_AT_ONCE, self.words), np.uint32, self.large_pages))
-        return self.spare_rows[-1]
+            block = zeros((READY_AT_ONCE, self.words), np.uint32, self.large_pages)
+            self.spare_rows.extend((row, address_of(row)) for row in block)
+        return self.spare_rows[-1][1]
 
     def keep_spare(self, number: int) -> memoryview:
         """Keep the spare row, which holds a mask now. Where there is no room, the older half of the others goes."""
         if number not in self.ready:
-            row = self.spare_rows.pop()
+            row, _ = self.spare_rows.pop()
             row.flags.writeable = False
             if len(self.ready) >= max(2, READY_BYTES // row.nbytes):
                 for old in list(self.ready)[: len(self.ready) // 2]:
@@ -213,11 +218,24 @@ class Masks:
         )
 
 
+class KnownSet:
+    """A set as matchers know it: what was asked before, by any of them, is one attribute or look-up away."""
+
+    __slots__ = ("after", "mask", "number")
+
+    def __init__(self, number: int, mask: int | memoryview | None = None) -> None:
+        self.number = number
+        self.mask = mask
+        """A dense row, or the number of a mask of listed words; None if it is not known yet."""
+        self.after: dict[int, KnownSet] = {}
+        """The sets after tokens."""
+
+
 _numbers = itertools.count(1)
 
 
 class Heap:
-    """Earley sets, and the header. The dictionaries answer repeated questions without a kernel."""
+    """Earley sets, the header, and what answers repeated questions without a kernel."""
 
     def __init__(self, parts: dict[str, NDArray[Any]], masks: Masks, set_limit: int) -> None:
         self.masks = masks
@@ -267,10 +285,28 @@ class Heap:
         self.retired = False
         nothing = np.zeros(masks.words, dtype=np.uint32)
         nothing.flags.writeable = False
-        self.mask_of: dict[int, int | memoryview] = {TERMINATED: buffer_of(nothing)}
-        """Set -> its mask: a dense row, or the number of a sparse mask."""
-        self.after: dict[int, int] = {}
-        """set * V + token -> the set after the token."""
+        self.nothing = buffer_of(nothing)
+        """The mask of all sets that no token can follow."""
+        self.known = {TERMINATED: KnownSet(TERMINATED, self.nothing)}
+        """The sets that matchers have been at, by number."""
+        self.steps = 0
+        """How many steps over tokens they remember."""
+
+    def known_set(self, number: int) -> KnownSet:
+        """What is known of a set."""
+        known = self.known.get(number)
+        if known is None:
+            known = self.known[number] = KnownSet(number)
+        return known
+
+    def remember_step(self, before: KnownSet, token: int, after: KnownSet) -> None:
+        """Remember that a token leads from one set to another. All are forgotten when there are too many."""
+        if self.steps >= MAX_STEPS:
+            for known in self.known.values():
+                known.after.clear()
+            self.steps = 0
+        before.after[token] = after
+        self.steps += 1
 
     def is_nearly_full(self) -> bool:
         """Whether more than three quarters of some array are used, so that a new text would soon fill it.
@@ -313,6 +349,8 @@ class Store:
 
     def __init__(self, vocabulary: Vocabulary, features: int = 0, states: int = STATES, edges: int = EDGES) -> None:
         self.lock = threading.RLock()
+        self.advance, self.fill = direct(earley.advance, 3), direct(mask.fill, 3)
+        """The two kernels that a text needs all the time: (heap, set, token) and (heap, set, address of a row)."""
         self.features = features
         self.layouts: set[str] = set()
         """Those of JSON Schema whose common shapes are walked (`matcher.common_shapes`)."""
@@ -321,6 +359,7 @@ class Store:
         self.set_limit = SETS
         self.words = vocabulary.words
         self.size = vocabulary.size
+        self.eos_ids = vocabulary.eos_ids
         self.vocabulary = weakref.ref(vocabulary)
         trie = vocabulary.trie
         self.fixed: dict[str, NDArray[Any]] = {

@@ -291,7 +291,7 @@ def test_copies_of_edges_have_a_limit() -> None:
     """Many short names that part at once are copied again and again; from some point on epsilons lead there."""
     letters = [chr(code) for code in range(0x23, 0x7F)]
     names = [a + b for a in letters for b in letters[::3]]
-    ((states, edges),) = sizes(members(names))
+    ((_, edges),) = sizes(members(names))
     spelled = sum(len(name.encode()) + 2 for name in names)
     assert edges <= (COPY_GROWTH + 1) * 2 * (spelled + 6 * len(names)) + COPY_SLACK
     matcher = Matcher(compile_grammar(members(names), Vocabulary.byte_level()))

@@ -247,6 +247,7 @@ def test_a_bounded_past(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last 8 positions can always be returned to; what is forgotten is refused and nothing changes."""
     least = 8
     monkeypatch.setattr(matcher_module, "MAX_ROLLBACK", least)
+    monkeypatch.setattr(matcher_module, "FORGET_AT", 2 * least)
     matcher = Matcher(compile_gbnf(BRACKETS, Vocabulary.byte_level()))
     marks = [matcher.mark()]
     opening = b"([[([(" * 10
