@@ -52,6 +52,7 @@ from .tables import (
     FINAL,
     FIRST_SET,
     FULL,
+    HAS_EXIT,
     HAS_SYMBOLIC,
     HAS_TOKENS,
     ITEMS_STOP,
@@ -98,6 +99,9 @@ def expand(h: Heap, number: int) -> int:
     record = sets(h)[number]
     if record["closure_size"] >= 0:
         return 0
+    if not record["flags"] & (HAS_SYMBOLIC | HAS_EXIT) and is_flat(h, number):
+        record["wait_size"] = 0
+        return list_closure(h, number, record["first"], record["first"] + record["size"])
     begin(h, CLOSURE)
     kernel_items = items(h)
     for i in range(record["first"], record["first"] + record["size"]):
@@ -164,23 +168,15 @@ def keep_closure(h: Heap, number: int) -> int:
     if first + size > head(h)[ITEMS_STOP]:
         return stop(h)
     kept = first
-    width = int64(0)  # how many bytes the edges take, at most
-    fallbacks = 0
     for i in range(size):
         item = todo[i, CLOSURE]
         state = states(h)[item["state"]]
         scans = False
         if is_open(h, item["state"], item["count"]):
             for e in range(state["first_edge"], state["first_edge"] + state["edge_count"]):
-                edge = edges(h)[e]
-                if edge["kind"] == BYTE:
-                    scans = True
-                    width += edge["high"] - edge["low"] + 1
-                elif edge["kind"] == FALLBACK:
-                    scans = True
-                    fallbacks += 1
-                elif edge["kind"] == TOKEN:
-                    scans = True
+                kind = edges(h)[e]["kind"]
+                scans |= kind == BYTE or kind == FALLBACK or kind == TOKEN
+                if kind == TOKEN:
                     record["flags"] |= HAS_TOKENS
         if scans:
             stored[kept]["state"] = item["state"]
@@ -189,16 +185,32 @@ def keep_closure(h: Heap, number: int) -> int:
             stored[kept]["count"] = item["count"]
             kept += 1
     head(h)[N_ITEMS] = kept
-    if width > NARROW or (fallbacks > 0 and kept > first + 1):
-        status = open_row(h, number, first, kept)
+    return list_closure(h, number, first, kept)
+
+
+@kernel
+def list_closure(h: Heap, number: int, first: int, end: int) -> int:
+    """Let the items [first, end) be the closure of a set, and make room for its moves. Returns 0 or FULL."""
+    width = int64(0)  # how many bytes the edges take, at most
+    fallbacks = 0
+    for i in range(first, end):
+        state = states(h)[items(h)[i]["state"]]
+        for e in range(state["first_edge"], state["first_edge"] + state["edge_count"]):
+            edge = edges(h)[e]
+            if edge["kind"] == BYTE:
+                width += edge["high"] - edge["low"] + 1
+            elif edge["kind"] == FALLBACK:
+                fallbacks += 1
+    if width > NARROW or (fallbacks > 0 and end > first + 1):
+        status = open_row(h, number, first, end)
     elif fallbacks > 0:
         status = fall_back(h, number, first)
     else:
-        status = list_moves(h, number, first, kept, DEAD_ROW)
+        status = list_moves(h, number, first, end, DEAD_ROW)
     if status == FULL:
         return FULL
-    record["closure_first"] = first
-    record["closure_size"] = kept - first
+    sets(h)[number]["closure_first"] = first
+    sets(h)[number]["closure_size"] = end - first
     return 0
 
 
