@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from .jit import entry, int64, kernel
 
-__all__ = ["BROKEN", "byte_kinds", "first_tail", "read_characters"]
+__all__ = ["BROKEN", "KINDS", "byte_kinds", "first_tail", "kind_chains", "read_characters"]
 
 BROKEN = 62
 """The kind of what is no character."""
+KINDS = BROKEN + 1
+"""How many kinds there are, at most."""
 TAIL = 0x80
 """Continuation bytes are 0x80 to 0xBF."""
 NO_UTF8 = 255
@@ -42,6 +44,20 @@ def byte_kinds() -> NDArray[np.uint8]:
     for kind, group in enumerate(groups, start=1):
         kinds[list(group)] = kind
     return kinds
+
+
+def kind_chains() -> NDArray[np.int16]:
+    """The bytes of each kind as a chain that ends with -1.
+
+    The first one is at the kind's place; the one after a byte is at KINDS and the byte.
+    """
+    chains = np.full(KINDS + 256, -1, dtype=np.int16)
+    last = {kind: kind for kind in range(KINDS)}  # where in the chains the next byte of a kind goes
+    for byte, kind in enumerate(byte_kinds().tolist()):
+        if kind != NO_UTF8:
+            chains[last[kind]] = byte
+            last[kind] = KINDS + byte
+    return chains
 
 
 @kernel

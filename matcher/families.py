@@ -15,9 +15,9 @@ from .characters import BROKEN, first_tail
 from .earley import expand, step
 from .jit import int64, kernel, linked
 from .loops import ALONE, LEVEL, UNBOUNDED, span
+from .moves import has_exceptions
 from .tables import (
     DEAD,
-    FALLBACK,
     FAMILY_SIZE,
     FEATURES,
     FULL,
@@ -29,7 +29,6 @@ from .tables import (
     OFF_FAMILIES,
     UNKNOWN,
     byte_kinds,
-    edges,
     families,
     family,
     head,
@@ -122,11 +121,9 @@ def has_many(h: Heap, number: int) -> bool:
     if record["size"] > FEW_ITEMS:
         return True
     for i in range(record["closure_first"], record["closure_first"] + record["closure_size"]):
-        state = states(h)[items(h)[i]["state"]]
-        last = edges(h)[state["first_edge"] + state["edge_count"] - 1]
-        if state["counter"] >= 0 or last["kind"] == FALLBACK:
+        if states(h)[items(h)[i]["state"]]["counter"] >= 0:
             return True
-    return False
+    return has_exceptions(h, number)
 
 
 @kernel

@@ -13,7 +13,7 @@ step from the set leads, so what loops once, loops for ever. This holds
 
 from __future__ import annotations
 
-from .characters import BROKEN, first_tail
+from .characters import BROKEN, KINDS, first_tail
 from .earley import step
 from .jit import int64, kernel, linked
 from .tables import (
@@ -28,10 +28,10 @@ from .tables import (
     OFF_LOOPS,
     SYMBOLIC,
     UNKNOWN,
-    byte_kinds,
     counters,
     head,
     items,
+    kind_bytes,
     loops,
     sets,
     states,
@@ -125,9 +125,8 @@ def kind_loops(h: Heap, number: int, kind: int) -> int:
 def kind_end(h: Heap, number: int, kind: int) -> int:
     """The one set to which all characters of a kind lead, or DEAD if there is no such set. FULL without room."""
     target = int64(DEAD)
-    for byte in range(256):
-        if byte_kinds(h)[byte] != kind:
-            continue
+    byte = int64(kind_bytes(h)[kind])
+    while byte >= 0:
         after = step(h, number, byte)
         if after == FULL:
             return FULL
@@ -139,6 +138,7 @@ def kind_end(h: Heap, number: int, kind: int) -> int:
         status = all_lead(h, after, span(low, high), tails, target)
         if status != 1:
             return FULL if status == FULL else DEAD
+        byte = int64(kind_bytes(h)[KINDS + byte])
     return target
 
 

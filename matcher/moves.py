@@ -76,6 +76,17 @@ def has_only_bytes(h: Heap, number: int) -> bool:
 
 
 @kernel
+def has_exceptions(h: Heap, number: int) -> bool:
+    """Whether some item of a set (expanded) falls back: it reads a text that must not be one of a few."""
+    record = sets(h)[number]
+    for i in range(record["closure_first"], record["closure_first"] + record["closure_size"]):
+        state = states(h)[items(h)[i]["state"]]
+        if edges(h)[state["first_edge"] + state["edge_count"] - 1]["kind"] == FALLBACK:
+            return True
+    return False
+
+
+@kernel
 def open_row(h: Heap, number: int, first: int, end: int) -> int:
     """Give a set its own row of moves, DEAD for what no edge of its closure items [first, end) takes. 0 or FULL."""
     own = head(h)[N_MOVES]

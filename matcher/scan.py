@@ -23,7 +23,7 @@ from .earley import expand, step
 from .families import PRICE, takes_all
 from .jit import int64, kernel, linked
 from .loops import ALONE, LEVEL, RISING, stays
-from .moves import known_move
+from .moves import has_exceptions, known_move
 from .tables import (
     DEAD,
     DEAD_ROW,
@@ -165,13 +165,11 @@ def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> int:
 def whole_subtree(h: Heap, number: int, child: Any, visits: int) -> int:
     """Whether all texts of a child's subtree can follow a set, as `stays` and `takes_all` tell. ALONE if not, or FULL.
 
-    A set that lists its moves has few of them, or is within a text with exceptions; it is not asked for each kind of
-    characters.
+    Those with few moves and those with exceptions are not asked for each kind of characters.
     """
     if expand(h, number) == FULL:
         return FULL
-    record = sets(h)[number]
-    if record["row"] == DEAD_ROW or record["narrow"] > 0:
+    if sets(h)[number]["row"] == DEAD_ROW or has_exceptions(h, number):
         return ALONE
     mode = stays(h, number, child["kinds"], child["most"])
     if mode == ALONE:

@@ -30,7 +30,7 @@ from infernix.gbnf.grammar import Rule
 
 from . import earley, mask, tables
 from .bitmask import address_of
-from .characters import byte_kinds
+from .characters import byte_kinds, kind_chains
 from .jit import JIT, direct, link, open_arrays
 from .memory import LARGE_PAGE, touch, zeros
 from .tables import ARRAYS, FIRST_SET, FULL, HEADER_WORDS, N_COMPLETIONS, N_TAILS, NO_ROW, USED, array_words
@@ -370,6 +370,7 @@ class Store:
             "trie_parent": trie.parent,
             "token_begun": np.repeat(trie.nodes["begun"][:-1], np.diff(trie.nodes["first_token"])),
             "byte_kinds": byte_kinds(),
+            "kind_bytes": kind_chains(),
             "nodes_of_byte": trie.nodes_of_byte,
             "byte_begin": trie.byte_begin,
             "token_data": vocabulary.bytes_data if len(vocabulary.bytes_data) else np.zeros(1, np.uint8),

@@ -215,6 +215,7 @@ ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
     "trie_parent": (np.int32, 0),
     "token_begun": (np.int32, 0),  # characters in each token of `trie_ids`
     "byte_kinds": (np.uint8, 0),
+    "kind_bytes": (np.int16, 0),  # the bytes of each kind, as a chain (`characters.kind_chains`)
     "nodes_of_byte": (np.int32, 0),  # the trie's nodes by byte, and where each byte's begin
     "byte_begin": (np.int32, 0),
     "token_data": (np.uint8, 0),  # the bytes of all tokens, and where each begins
@@ -339,6 +340,7 @@ trie_ids = _view("trie_ids")
 trie_parent = _view("trie_parent")
 token_begun = _view("token_begun")
 byte_kinds = _view("byte_kinds")
+kind_bytes = _view("kind_bytes")
 nodes_of_byte = _view("nodes_of_byte")
 byte_begin = _view("byte_begin")
 token_data = _view("token_data")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infernix.matcher.characters import BROKEN, byte_kinds, first_tail
+from infernix.matcher.characters import BROKEN, KINDS, byte_kinds, first_tail, kind_chains
 from infernix.matcher.trie import build_trie
 
 TEXT = st.text(alphabet='aZ0 -"é\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff', max_size=6)
@@ -50,6 +50,16 @@ def test_what_the_trie_says_of_characters(tokens: list[bytes]) -> None:
             firsts = {c.encode()[0] for text in below for c in text.decode(errors="ignore")}
             firsts |= {text[len(text.decode(errors="ignore").encode())] for text in below if not is_text(text)}
             assert int(trie.nodes["kinds"][node]) == sum({1 << int(kinds[first]) for first in firsts})
+
+
+def test_the_chains_have_the_bytes_of_each_kind() -> None:
+    kinds, chains = byte_kinds().tolist(), kind_chains()
+    for kind in range(KINDS):
+        found, place = [], kind
+        while chains[place] >= 0:
+            found.append(int(chains[place]))
+            place = KINDS + found[-1]
+        assert found == [byte for byte in range(256) if kinds[byte] == kind]
 
 
 def test_the_kinds_part_the_first_bytes() -> None:
