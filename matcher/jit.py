@@ -24,6 +24,7 @@ import ctypes
 import hashlib
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -46,6 +47,7 @@ __all__ = [
     "kernel",
     "link",
     "linked",
+    "linked_kernels",
     "open_arrays",
     "words_at",
 ]
@@ -212,8 +214,20 @@ def linked(word: int) -> Callable[[Function], Function]:
 def link(header: np.ndarray) -> None:
     """Write the addresses of all linked kernels into a header; compiles them the first time."""
     for word, function, arity in _links:
-        if word not in _compiled_links:
-            with kept_in(KERNEL_FOLDER):
-                signature = types.int64(*[types.int64] * arity)
-                _compiled_links[word] = numba.cfunc(signature, cache=True, error_model="numpy")(function)
-        header[word] = _compiled_links[word].address
+        header[word] = _compiled_link(word, function, arity).address
+
+
+def linked_kernels() -> dict[str, Callable[[], Any]]:
+    """For each linked kernel that is defined by now, by name, what compiles it."""
+    return {
+        f"{function.__module__.rpartition('.')[2]}.{function.__name__}": partial(_compiled_link, word, function, arity)
+        for word, function, arity in _links
+    }
+
+
+def _compiled_link(word: int, function: Callable[..., int], arity: int) -> Any:
+    if word not in _compiled_links:
+        with kept_in(KERNEL_FOLDER):
+            signature = types.int64(*[types.int64] * arity)
+            _compiled_links[word] = numba.cfunc(signature, cache=True, error_model="numpy")(function)
+    return _compiled_links[word]

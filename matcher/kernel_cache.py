@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,7 +22,7 @@ from numba.core import caching
 
 from .user_cache import cache_folder
 
-__all__ = ["cache_folder", "kept_in"]
+__all__ = ["cache_folder", "can_keep", "kept_in"]
 
 DIGEST_BYTES = 32
 NAME_BYTES = 6
@@ -67,6 +68,16 @@ class CheckedFile(caching.IndexDataCacheFile):  # type: ignore[misc]
         if hashlib.sha256(content[DIGEST_BYTES:]).digest() != content[:DIGEST_BYTES]:
             raise OSError(f"{name} is damaged")  # numba takes that for a missing file
         return pickle.loads(content[DIGEST_BYTES:])
+
+
+def can_keep(folder: Path) -> bool:
+    """Whether files can be written to a folder, which is made if there is none."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 @contextmanager

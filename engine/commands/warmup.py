@@ -1,7 +1,8 @@
 """`infernix warmup`: compile the jitted code once, so that no later command has to.
 
-Kernels are compiled when they are first called with arrays of some type, and kept on disk; so the
-warm-up calls each public operation once, on grammars that have one of everything.
+Kernels are compiled when they are first called with arrays of some type, and kept on disk. Most of the time goes into
+parts that need nothing of each other, which are compiled first, on several cores (`compile_ahead`). Then the
+warm-up calls each operation of a matcher once, on grammars that have one of everything.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def warmup() -> None:
     """Compile the jitted code once and keep it in the user cache.
 
     The first command that needs the matcher does the same. Takes a minute or two the first
-    time, a few seconds after that.
+    time (the more cores, the less), a few seconds after that.
     """
     _run_with_progress()
 
@@ -87,13 +88,24 @@ def _run_with_progress() -> None:
     )
 
     from infernix.matcher.first_use import LOGGER
+    from infernix.matcher.jit import KERNEL_FOLDER
+    from infernix.matcher.kernel_cache import can_keep
+
+    from .compile_ahead import compile_parts, parts, spare_cores
 
     LOGGER.disabled = True  # it would say the same, once more
     columns = (SpinnerColumn(), TextColumn("{task.description:<28}"), BarColumn())
     columns += (MofNCompleteColumn(), TimeElapsedColumn())  # type: ignore[assignment]
     with Progress(*columns, console=Console(file=sys.stderr)) as progress:
-        steps = list(_steps())
-        task = progress.add_task("", total=len(steps))
+        task = progress.add_task("loading", total=None)
+        work, steps = parts(), list(_steps())
+        progress.update(task, total=len(work) + len(steps))
+        compile_parts(
+            work,
+            helpers=spare_cores() if _is_cold() and can_keep(KERNEL_FOLDER) else 0,
+            started=lambda name: progress.update(task, description=name),
+            done=lambda: progress.advance(task),
+        )
         for name, run in steps:
             progress.update(task, description=name)
             run()
@@ -144,24 +156,7 @@ def _steps() -> Iterator[Step]:
         state["compiled"].store.retire(state["matcher"].live_sets(), fresh_masks=False)
         state["matcher"].find_forced_bytes()
 
-    def draw() -> None:
-        import numpy as np
-
-        from infernix.sampling import sample
-
-        logits = np.zeros((1, state["vocabulary"].size), dtype=np.float32)
-        for row in (state["row"], state["matcher"].mask_row()):  # one that can be written, one that cannot
-            sample(logits, row[None])
-
-    def verify() -> None:
-        import numpy as np
-
-        from infernix.sampling import accept
-
-        logits = np.zeros((1, 2, state["vocabulary"].size), dtype=np.float32)
-        accept(logits, np.zeros((1, 1), dtype=np.int32))
-
-    yield "loading, compiling a grammar", prepare
+    yield "compiling a grammar", prepare
     yield "first set", start
     yield "first mask", lambda: state["matcher"].fill_mask(state["row"])
     yield "tokens", accept
@@ -169,5 +164,3 @@ def _steps() -> Iterator[Step]:
     yield "bytes", lambda: state["matcher"].fork().accept_bytes(b"x!")
     yield "JSON Schema", accept_object
     yield "a new heap", move
-    yield "sampling", draw
-    yield "verifying drafts", verify

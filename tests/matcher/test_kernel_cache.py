@@ -12,7 +12,7 @@ import pytest
 from numba.core import caching
 
 from infernix.matcher.jit import JIT
-from infernix.matcher.kernel_cache import CheckedFile, kept_in
+from infernix.matcher.kernel_cache import CheckedFile, can_keep, kept_in
 
 pytestmark = pytest.mark.skipif(not JIT, reason="without machine code there is none to keep")
 
@@ -73,6 +73,14 @@ def test_a_folder_that_is_a_file_keeps_nothing(tmp_path: Path) -> None:
     for _ in range(2):
         assert hits(compiled(tmp_path / "folder")) == 0
     assert not list(Path(__file__).parent.rglob("*.nb?")), "nor is anything kept beside the source"
+
+
+def test_whether_a_folder_can_be_written_to(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    assert can_keep(tmp_path / "new" / "folder")
+    assert not list((tmp_path / "new" / "folder").iterdir())
+    assert not can_keep(tmp_path / "file")
+    assert not can_keep(tmp_path / "file" / "folder")
 
 
 def test_a_full_disk_is_no_error(tmp_path: Path) -> None:
