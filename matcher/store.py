@@ -344,13 +344,18 @@ class Heap:
         return self.arrays["items"][record["first"] : record["first"] + record["size"]].copy()
 
 
+def text_kernels() -> tuple[Callable[..., int], Callable[..., int]]:
+    """The two kernels that a text needs all the time: `advance`, of (heap, set, token), and `fill`, of (heap, set,
+    address of a row)."""
+    return direct(earley.advance, 3), direct(mask.fill, 3)
+
+
 class Store:
     """All that one vocabulary's grammars share; `lock` guards every kernel call on it."""
 
     def __init__(self, vocabulary: Vocabulary, features: int = 0, states: int = STATES, edges: int = EDGES) -> None:
         self.lock = threading.RLock()
-        self.advance, self.fill = direct(earley.advance, 3), direct(mask.fill, 3)
-        """The two kernels that a text needs all the time: (heap, set, token) and (heap, set, address of a row)."""
+        self.advance, self.fill = text_kernels()
         self.features = features
         self.layouts: set[str] = set()
         """Those of JSON Schema whose common shapes are walked (`matcher.common_shapes`)."""

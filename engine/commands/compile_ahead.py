@@ -31,11 +31,11 @@ Part = Callable[[], Any]
 
 def parts() -> dict[str, Part]:
     """Independent pieces of work, by name: two long ones first and a short one last, so that nobody waits long."""
-    from infernix.matcher import store  # defines all linked kernels
     from infernix.matcher.jit import linked_kernels
+    from infernix.matcher.store import text_kernels  # its module defines all linked kernels
 
-    assert store
-    return {"sampling": _sample, "rules": _lay_out_rules, **linked_kernels(), "vocabulary": _build_trie}
+    matching = {**linked_kernels(), "texts": text_kernels}
+    return {"sampling": _sample, "rules": _lay_out_rules, **matching, "vocabulary": _build_trie}
 
 
 def _sample() -> None:
