@@ -333,6 +333,10 @@ class Linker:
             arrays = self.tables.arrays
             if list_fallbacks(arrays["states"], arrays["edges"], base, end, listed, words):
                 self.set_twins(words[: words[0]].tobytes(), listed[1 : 1 + listed[0]])
+                if automaton.bounds is None:
+                    # These are equal in all respects: past its exceptions, the rule goes on in the first one's states.
+                    targets = arrays["edges"]["target"][first_edge:last_edge]
+                    targets[:] = arrays["states"]["twin"][targets]
 
     def set_twins(self, content: Any, own: NDArray[np.int32]) -> None:
         """Set the twins of new states: the first states with the same content."""

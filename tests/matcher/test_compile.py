@@ -43,10 +43,11 @@ from infernix.matcher import tables
 from infernix.matcher.analysis import strongly_connected
 from infernix.matcher.assembly import EPSILON_GROWTH, EPSILON_SLACK
 from infernix.matcher.automaton import build_automata
-from infernix.matcher.compile import CompiledGrammar, compile_grammar
+from infernix.matcher.compile import CompiledGrammar, compile_grammar, store_of
 from infernix.matcher.reference import ReferenceMatcher
 from infernix.matcher.spelling import COPY_GROWTH, COPY_SLACK
 from infernix.matcher.vocabulary import Vocabulary
+from infernix.schema import schema_grammar
 
 EOS = 256
 
@@ -245,6 +246,34 @@ def test_counted_bodies_with_different_bounds_share_twins() -> None:
     other = gbnf('root ::= [a-y]{2,3} "."', vocabulary)
     counters = other.store.tables.arrays["counters"][: other.store.tables.used["counters"]]
     assert len({int(other.store.tables.arrays["states"][loop]["twin"]) for loop in counters["loop"]}) == 2
+
+
+def test_past_its_exceptions_any_key_is_the_same_in_all_grammars() -> None:
+    """Edges of the second grammar lead to states of the first one, where a name cannot be one of its own any more."""
+    vocabulary = Vocabulary.byte_level()
+
+    def edges_to_older_states(names: str, features: int) -> int:
+        grammar = schema_grammar({"properties": {name: {"type": "null"} for name in names}})
+        before = dict(store_of(vocabulary, features).tables.used)
+        compiled = compile_grammar(grammar, vocabulary, features=features)
+        edges = compiled.store.tables.arrays["edges"][before["edges"] : compiled.store.tables.used["edges"]]
+        by_state = edges[(edges["kind"] == tables.BYTE) | (edges["kind"] == tables.FALLBACK)]
+        for key, legal in (("z", True), ("ab", True), ("b", "b" not in names), ("x", "x" not in names)):
+            matcher = Matcher(compiled)
+            matcher.accept_bytes(b'{"')
+            mark = matcher.mark()
+            if legal:
+                matcher.accept_bytes(f'{key}": 1'.encode())
+            else:
+                matcher.accept_bytes(f'{key}": '.encode())
+                with pytest.raises(TokenRejected):
+                    matcher.accept_bytes(b"1")
+            matcher.rollback(mark)
+        return int(((by_state["target"] < before["states"]) & (by_state["target"] > 0)).sum())
+
+    assert edges_to_older_states("ab", 0) == 0
+    assert edges_to_older_states("xy", 0) > 2
+    assert edges_to_older_states("ab", tables.OFF_TWINS) == edges_to_older_states("xy", tables.OFF_TWINS) == 0
 
 
 def test_optional_parts_in_a_row_stay_linear() -> None:
