@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from .branch import limit
-from .common import changes_of_pivot, is_large_component, is_large_tail
+from .common import changes_of_pivot, is_large_component
 from .describe import END_WORD, FIRST_COMPONENT, NO_BUDGET, NO_MASK, QUAD, TRIPLE
 from .described import base_count, end_of_alive, first_alive, first_quad, has_list
 from .jit import int64, kernel, words_at
@@ -249,20 +249,19 @@ def list_mask(h: Heap, mask: int, other: int) -> None:
 
 @kernel
 def count_beside(h: Heap) -> int:
-    """How many tokens the parts allow that are not large (`matcher.common`)."""
+    """How many tokens are allowed beside the large components (`matcher.common`)."""
     tokens = int64(0)
     for i in range(FIRST_COMPONENT, first_quad(h), TRIPLE):
         if not is_large_component(h, i):
             tokens += base_count(h, key(h)[i], key(h)[i + 1])
     for i in range(first_quad(h), head(h)[KEY_SIZE], QUAD):
-        if not is_large_tail(h, i):
-            tokens += tails(h)[key(h)[i]]["tokens"]
+        tokens += tails(h)[key(h)[i]]["tokens"]
     return tokens
 
 
 @kernel
 def build_on(h: Heap, mask: int, base: int, changes: int) -> int:
-    """Build a mask as what a base allows, and the parts that are not large. Returns 0 or FULL."""
+    """Build a mask as what a base allows, and all but the large components. Returns 0 or FULL."""
     changes += masks(h)[base]["size"]
     if head(h)[N_ARENA] + 2 * (changes + len(eos_ids(h))) > len(arena(h)):
         return FULL
@@ -272,7 +271,6 @@ def build_on(h: Heap, mask: int, base: int, changes: int) -> int:
         if not is_large_component(h, i):
             list_base(h, mask, i)
     for i in range(first_quad(h), head(h)[KEY_SIZE], QUAD):
-        if not is_large_tail(h, i):
-            list_tail(h, mask, i)
+        list_tail(h, mask, i)
     finish_list(h, mask)
     return 0

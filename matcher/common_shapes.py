@@ -27,13 +27,16 @@ COMMON: tuple[tuple[Any, tuple[str, ...]], ...] = (
     ({"type": "string", "minLength": 1}, STRING_TEXTS),
     ({"type": "string", "maxLength": 1000}, STRING_TEXTS),
     ({"type": "string", "minLength": 1, "maxLength": 1000}, STRING_TEXTS),
+    ({"type": "string", "maxLength": 24}, ('"' + 24 * "a",)),
+    ({"type": "array", "items": {"type": "string", "maxLength": 24}}, ('["' + 24 * "a",)),
     ({"type": "object", "properties": {"name": {}}}, ('{"name": 1, ', '{"x": 1, "')),
     ({"type": "object", "properties": {"name": {"type": "integer"}}}, ('{"name": 1, ',)),
     ({"type": "integer"}, ("1",)),
     ({"type": "number"}, ("1.5",)),
     ({"type": "array", "items": {"type": "number"}}, ("[1, 2",)),
 )
-"""Schemas, and texts before each of whose characters a mask is asked for, and at the end."""
+"""Schemas, and texts before each of whose characters a mask is asked for, and at the end. What a string of so many
+characters more may hold is met twice, so that it is a base for others (`matcher.common`)."""
 FORMATS = {
     "date-time": "2026-12-01T08:30:00.5Z",
     "date": "2026-12-01",
