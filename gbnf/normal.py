@@ -57,7 +57,7 @@ class _Frame:
 
 
 def normal_form(expression: Expression) -> Expression:
-    """The expression as the helpers `sequence`, `alternatives` and `repeat` would have built it."""
+    """A parser's expression, without `Joined`, as `sequence`, `alternatives` and `repeat` would have built it."""
     result: list[Expression] = []
     frames: list[_Frame] = []
     if not _open(expression, result, frames):

@@ -153,7 +153,7 @@ class _Printer:
                 return [_tokens(node)]
             case Automaton():
                 return [self._automaton(node)]
-            case Joined():
+            case Joined():  # not met: it was replaced before
                 return self._parts(self._without_joined(node), depth)
             case Repeat(item, minimum, maximum):
                 return [(item, _ATOM, depth), _quantifier(minimum, maximum)]

@@ -4,8 +4,8 @@
     close    each state gets the edges of its epsilon closure, unless that makes too many edges
     merge    states are numbered in the order in which the start reaches them; states with equal
              edges become one
-    spell    literals become states, a byte each; literals that leave one state share their
-             prefixes (a trie)
+    spell    literals become states, a byte each, once for each target; literals that leave one state
+             share their prefixes (a trie), and ALSO edges become copies of what they lead to
 
 All of it is one kernel, since a large grammar has 100,000 edges, and everything happens in arrays that
 are made once a rule. States 0 and 1 keep their numbers, since counted rules give them a meaning.

@@ -47,8 +47,8 @@ def build_mask(h: Heap, mask: int, base: int, most: int) -> int:
 
     At most `most` tokens are listed, or the mask gets a row.
     """
-    if base != NO_BASE and masks(h)[base]["size"] <= most:
-        changes = count_beside(h)
+    if base != NO_BASE:
+        changes = count_beside(h) + masks(h)[base]["size"]
         if changes <= most:
             return build_on(h, mask, base, changes)
     listed = int64(0)  # tokens at hand as lists
@@ -262,7 +262,6 @@ def count_beside(h: Heap) -> int:
 @kernel
 def build_on(h: Heap, mask: int, base: int, changes: int) -> int:
     """Build a mask as what a base allows, and all but the large components. Returns 0 or FULL."""
-    changes += masks(h)[base]["size"]
     if head(h)[N_ARENA] + 2 * (changes + len(eos_ids(h))) > len(arena(h)):
         return FULL
     begin_list(h, mask, -1)

@@ -148,7 +148,7 @@ def find_mask(h: Heap) -> int:
 
 @kernel
 def common_base(h: Heap) -> int:
-    """The mask of what the description in `key` has in common with others, if it is worth a row, or NO_BASE.
+    """The mask of what the description in `key` has in common with others, if it is worth a base, or NO_BASE.
 
     It is built when it is asked for the second time. FULL or NO_ROW without room. Spoils `key`.
     """

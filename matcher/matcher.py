@@ -80,7 +80,8 @@ class Matcher:
         """Write the tokens that may come next into `row`: packed bits, `uint32[ceil(V / 32)]`.
 
         `row` is the caller's: a numpy array or a torch CPU tensor (uint32 or int32, contiguous).
-        Raises ValueError for another shape or dtype.
+        Raises ValueError for another shape or dtype. An array is checked when it is given for the first time in a
+        row of calls; it must not be resized or made read-only between them.
         """
         if row is not self._checked or row is None:
             self._look_at(row)
@@ -226,11 +227,12 @@ class Matcher:
         with store.lock:
             # A retry after the heap was full starts over from the current set.
             after = store.call(self, _advance_from_start, text, taken)
+            known = self.heap.known_set(after)
         if after == DEAD:
             offset = int(taken[0])
             raise TokenRejected(f"byte 0x{data[offset]:02x} at offset {offset} is not allowed here", offset=offset)
-        self._at = self.heap.known_set(after)
-        self._history.append(self._at)
+        self._at = known
+        self._history.append(known)
         if len(self._history) > FORGET_AT:
             self._forget()
 

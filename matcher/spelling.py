@@ -21,8 +21,9 @@ from .rule_automaton import ALSO, END, LITERAL, START
 from .tables import BYTE, BYTES_ONLY, EPSILON, FALLBACK, FINAL, FULL, LOOP, UNIT_END
 
 COPY_GROWTH, COPY_SLACK = 4, 64
-"""Edges are copied until there are so many times, and so many more, as a rule has edges and bytes of literals. From
-then on an epsilon leads to what would be copied."""
+"""At most so many edges are copied: so many times the edges and twice the bytes of literals that a rule has, and so
+many more. Where a copy would be too much, or the tables have no room for it, an epsilon leads to what would be
+copied."""
 
 BASE, NEXT_EDGE, NEXT_STATE, FIRST_INNER, QUEUED, COPIES_LEFT = 0, 1, 2, 3, 4, 5
 """Words of `pen`: the rule's first state, free places of the tables, the first state inside literals, how long the

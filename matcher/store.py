@@ -58,7 +58,7 @@ ROW_BYTES = 128 << 20
 READY_BYTES = 64 << 20
 """Memory for masks of listed words that are written out as rows."""
 MAX_STEPS = 1 << 18
-"""Steps from a set over a token that a heap remembers; then it begins anew. Some 30 MiB."""
+"""Steps from a set over a token that a heap remembers; then it begins anew. Some 30 MiB, and as much for the sets."""
 READY_AT_ONCE = 64
 ROWS_AT_ONCE = 8
 ROW_BLOCKS_AT_ONCE = 80

@@ -36,8 +36,8 @@ SYMBOLIC = 1 << 30
 # ── Grammar tables ──────────────────────────────────────────────────────────────────────
 STATE = np.dtype([("first_edge", "i4"), ("edge_count", "i4"), ("flags", "i4"), ("counter", "i4"), ("twin", "i4")])
 """A state of some rule's automaton. `counter` is the index of the counted rule it belongs to, or -1.
-`twin` is the state that stands for it in shapes: one from which the same bytes can be read, as
-far as bounds of counters do not matter; the state itself if there was none before."""
+`twin` is the state that stands for it in shapes: one from which the same bytes can be read, as far as bounds of
+counters do not matter; the state itself if there was none before. Edges into texts with exceptions lead to twins."""
 FINAL, LOOP, UNIT_END, BYTES_ONLY = 1, 2, 4, 8
 """Flags. FINAL: the rule may end here. LOOP: the start of a counted rule: final from `minimum`
 units on, its edges open below `maximum`. UNIT_END: an item that arrives here moves on to the

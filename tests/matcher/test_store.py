@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from unittest import mock
 
+import numpy as np
 import pytest
 from hypothesis import given
 from tests.matcher.matchers import allowed, retire, state
@@ -241,6 +242,28 @@ def test_two_long_requests_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # --- the past
+
+
+def test_known_sets_change_under_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One matcher may forget all steps while another one meets a new set."""
+    compiled = compile_gbnf('root ::= [0-9]{0,60} "."?', Vocabulary.byte_level())
+    without_lock = store_module.Heap.known_set
+
+    def with_lock(heap: store_module.Heap, number: int) -> store_module.KnownSet:
+        assert compiled.store.lock._is_owned()  # type: ignore[attr-defined]
+        return without_lock(heap, number)
+
+    monkeypatch.setattr(store_module.Heap, "known_set", with_lock)
+    matcher = Matcher(compiled)
+    matcher.accept_bytes(b"1")
+    matcher.accept_token(ord("2"))
+    matcher.fill_mask(np.zeros(compiled.vocabulary.words, dtype=np.uint32))
+    retire(matcher)
+    matcher.accept_token(ord("3"))
+    retire(matcher)
+    matcher.accept_bytes(b"4.")
+    matcher.fork().accept_token(256)
+    matcher.reset()
 
 
 def test_a_bounded_past(monkeypatch: pytest.MonkeyPatch) -> None:
