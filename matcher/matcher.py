@@ -196,7 +196,7 @@ class Matcher:
             if number == DEAD:
                 spelling = self.compiled.vocabulary.token_bytes(token)
                 raise TokenRejected(f"token {token} ({spelling!r}) is not allowed here", token)
-            after = heap.known.get(number) or heap.known_set(number)
+            after = heap.known_set(number)
             heap.remember_step(self._at, token, after)
         finally:
             store.lock.release()
