@@ -8,6 +8,8 @@ which those are built.
 
 from __future__ import annotations
 
+import numpy as np
+
 from .branch import limit, take
 from .building import NO_BASE, build_mask
 from .calls import called
@@ -49,6 +51,7 @@ from .tables import (
     tails,
 )
 from .whole import is_whole, whole_mask
+from .words import any_word
 from .worklist import Heap, mix
 
 MASK_WORDS, MASK_WORDS_PER_TOKEN = 1 << 16, 2
@@ -257,6 +260,16 @@ def write_mask(h: Heap, mask: int, out: int) -> int:
 
 
 @kernel
+def allows_nothing(h: Heap, mask: int, row: np.ndarray) -> bool:
+    """Whether a finished mask, which is written out in `row`, allows no token. A list or a row may say so too."""
+    record = masks(h)[mask]
+    for i in range(record["first"], record["first"] + 2 * record["size"], 2):
+        if arena(h)[i + 1] != 0:
+            return False
+    return not any_word(row)
+
+
+@kernel
 def affordable_mask(h: Heap, number: int) -> int:
     """The mask of a set by way of shapes. FULL without room, and (STOPPED) if it takes too much; or NO_ROW."""
     most = MASK_WORDS + MASK_WORDS_PER_TOKEN * head(h)[VOCABULARY_SIZE]
@@ -287,8 +300,9 @@ def fill(h: Heap, number: int, out: int) -> int:
             mask = whole_mask(h, number)
     if mask < 0:
         return mask
-    write_words(h, mask, words_at(out, head(h)[WORDS]))
+    row = words_at(out, head(h)[WORDS])
+    write_words(h, mask, row)
+    if allows_nothing(h, mask, row):
+        return NOTHING
     record = masks(h)[mask]
-    if record["size"] > 0:
-        return 2 * mask
-    return 2 * record["row"] + 1 if record["row"] >= 0 else NOTHING
+    return 2 * mask if record["size"] > 0 else 2 * record["row"] + 1

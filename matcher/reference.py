@@ -86,6 +86,10 @@ class ReferenceMatcher:
         """Whether an EOS token has been accepted."""
         return self.terminated
 
+    def is_dead_end(self) -> bool:
+        """Whether no token may come next although EOS has not been accepted."""
+        return not self.terminated and not self.allowed_token_ids()
+
     def mark(self) -> tuple[int, bool]:
         """A value to give to `rollback` later."""
         return len(self.chart), self.terminated

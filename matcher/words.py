@@ -29,6 +29,15 @@ def add_words(row: np.ndarray, source: np.ndarray) -> None:
 
 
 @kernel
+def any_word(row: np.ndarray) -> bool:
+    """Whether a mask row allows any token."""
+    for w in range(len(row)):
+        if row[w] != 0:
+            return True
+    return False
+
+
+@kernel
 def set_bit(row: np.ndarray, token: int) -> None:
     """Allow a token in a mask row."""
     row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)

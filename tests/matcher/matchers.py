@@ -56,9 +56,9 @@ def allowed(matcher: Any, size: int) -> list[int]:
     return [int(token_id) for token_id in unpack(mask(matcher, size), size)]
 
 
-def state(matcher: Any, size: int) -> tuple[list[int], bool, bool]:
-    """Everything one can see of a matcher's state: its mask, can_end, is_terminated."""
-    return allowed(matcher, size), matcher.can_end(), matcher.is_terminated()
+def state(matcher: Any, size: int) -> tuple[list[int], bool, bool, bool]:
+    """Everything one can see of a matcher's state: its mask, can_end, is_terminated, is_dead_end."""
+    return allowed(matcher, size), matcher.can_end(), matcher.is_terminated(), matcher.is_dead_end()
 
 
 def retire(matcher: Matcher, fresh_masks: bool = False) -> None:

@@ -135,7 +135,7 @@ def test_each_set_of_features_has_its_own_store(name: str) -> None:
     assert switched.store is gbnf('root ::= "b"', vocabulary, features=SWITCHES[name]).store
     for matcher in (Matcher(plain), Matcher(switched)):
         matcher.accept_bytes(b"aa")
-        assert state(matcher, 257) == ([ord("a"), EOS], True, False)
+        assert state(matcher, 257) == ([ord("a"), EOS], True, False, False)
 
 
 def test_vocabularies_have_stores_of_their_own() -> None:
@@ -452,7 +452,7 @@ def test_threads_compile_into_one_store() -> None:
         for byte in f"{text[10]}ab, <{text[10]}c>".encode():
             matcher.accept_token(byte)
             reference.accept_token(byte)
-        assert state(matcher, 257) == (reference.allowed_token_ids(), reference.can_end(), False)
+        assert state(matcher, 257) == (reference.allowed_token_ids(), reference.can_end(), False, False)
 
 
 @pytest.mark.parametrize("root", [None, ["x"], b"root"])

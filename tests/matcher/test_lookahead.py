@@ -14,15 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.matcher.matchers import state
+from tests.matcher.matchers import SWITCHES, state
 from tests.matcher.strategies import cases, choosers
 from tests.matcher.test_properties import Case, walk
 from tests.vocabularies import awkward, byte_level
 
 from infernix import Matcher, compile_gbnf
 from infernix.fuzz.choices import Choose
+from infernix.gbnf import parse_gbnf
 from infernix.gbnf.errors import LimitError
 from infernix.gbnf.grammar import Grammar, Literal, Rule
+from infernix.matcher import tables
 from infernix.matcher.bitmask import pack, unpack
 from infernix.matcher.compile import compile_grammar
 from infernix.matcher.lookahead import MAX_DRAFTS, Position, dead_end_bits, lookahead_masks
@@ -174,6 +176,33 @@ def test_dead_end_without_any_eos() -> None:
     assert look(matcher, [0, 0], 3) == [(READY, [0]), (DEAD_END, FILLER), (UNREACHABLE, FILLER)]
 
 
+@pytest.mark.parametrize("features", [0, *SWITCHES.values(), tables.WHOLE_MASKS])
+@pytest.mark.parametrize(
+    ("source", "tokens", "path"),
+    [
+        ('root ::= "ab"', [b"a"], [0]),
+        ("root ::= root root [d] | [a-c] [d]", [b"ad", b"a", b"aa"], [0, 0, 1]),
+        ("root ::= [a-c]{2} [x]", [b"a", b"b", b"aab"], [0, 1]),
+        ('root ::= "x" [a-c]{0,2} "y"', [b"x", b"a", b"b", b"ca", b"abc"], [0, 3]),
+        ('root ::= ("x" | "y") [^abc] "z"', [b"x", b"a", b"ax", b"bx", b"c", b"abz"], [0, 0]),
+        ('root ::= "x" (a | b)\na ::= [a-b]* [z]\nb ::= [^a-f] [c]', [b"x", b"a", b"az", b"f"], [0, 0]),
+    ],
+)
+def test_a_dead_end_is_one_however_its_mask_is_kept(
+    source: str, tokens: list[bytes], path: list[int], features: int
+) -> None:
+    """As no mask at all, as an empty row, as a list of words that are zero."""
+    vocabulary = Vocabulary([*tokens, b""], eos_ids=[len(tokens)])
+    matcher = Matcher(compile_grammar(parse_gbnf(source), vocabulary, features=features))
+    reference = ReferenceMatcher(parse_gbnf(source), vocabulary)
+    for token in path:
+        assert state(matcher, vocabulary.size) == state(reference, vocabulary.size)
+        matcher.accept_token(token)
+        reference.accept_token(token)
+    assert state(matcher, vocabulary.size) == state(reference, vocabulary.size) == ([], False, False, True)
+    assert look(matcher, [0], 2) == [(DEAD_END, FILLER), (UNREACHABLE, FILLER)]
+
+
 def test_dead_end_bits() -> None:
     positions = np.full(MAX_DRAFTS + 1, READY, dtype=np.uint8)
     assert dead_end_bits(positions) == 0
@@ -285,7 +314,7 @@ def test_shapes_that_do_not_fit(rows: int, drafts: list[list[int]], shape: tuple
     matchers = [Matcher(compiled) for _ in range(rows)]
     with pytest.raises(ValueError, match=r"rows|positions|words|shape"):
         lookahead_masks(matchers, drafts, np.zeros(shape, dtype=np.uint32))
-    assert [state(m, 257) for m in matchers] == [([97], False, False)] * rows
+    assert [state(m, 257) for m in matchers] == [([97], False, False, False)] * rows
 
 
 def test_other_dtypes_and_layouts_are_refused() -> None:

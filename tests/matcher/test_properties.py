@@ -71,7 +71,8 @@ def test_masks_equal_the_reference_at_every_step(case: Case, choose: Choose) -> 
     matchers = {name: FAST[name](grammar, vocabulary) for name in some_variants(choose)}
     for _ in range(LONGEST_WALK):
         legal = reference.allowed_token_ids()
-        expected = legal, reference.can_end(), reference.is_terminated()
+        terminated = reference.is_terminated()
+        expected = legal, reference.can_end(), terminated, not legal and not terminated
         for name, matcher in matchers.items():
             assert state(matcher, vocabulary.size) == expected, name
         token_id = next_token(choose, legal, vocabulary)
@@ -89,7 +90,8 @@ def test_bytes_equal_the_reference_at_every_step(grammar: Grammar, choose: Choos
     matchers = {name: FAST[name](grammar, vocabulary) for name in some_variants(choose)}
     for _ in range(2 * LONGEST_WALK):
         legal = reference.allowed_token_ids()
-        expected = legal, reference.can_end(), reference.is_terminated()
+        terminated = reference.is_terminated()
+        expected = legal, reference.can_end(), terminated, not legal and not terminated
         for name, matcher in matchers.items():
             assert state(matcher, vocabulary.size) == expected, name
         token_id = next_token(choose, legal, vocabulary)

@@ -41,13 +41,13 @@ def closing(opening: bytes) -> bytes:
     return opening[::-1].translate(bytes.maketrans(b"([", b")]"))
 
 
-def reference_after(case: Case, tokens: list[int]) -> tuple[list[int], bool, bool]:
+def reference_after(case: Case, tokens: list[int]) -> tuple[list[int], bool, bool, bool]:
     """What the reference says after some tokens."""
     grammar, vocabulary = case
     reference = ReferenceMatcher(grammar, vocabulary)
     for token in tokens:
         reference.accept_token(token)
-    return reference.allowed_token_ids(), reference.can_end(), reference.is_terminated()
+    return state(reference, vocabulary.size)
 
 
 # --- nothing shows
