@@ -156,7 +156,7 @@ def units_at(h: Heap, node: int, units: int, mode: int) -> int:
     """The units at a trie node of a range of exits; -1 if there is no exit, since it is inside a character."""
     if mode == ALONE:
         return int64(units)
-    if not trie_nodes(h)[node]["whole"]:
+    if trie_nodes(h)[node]["way"] != 0:
         return int64(-1)
     return int64(units + trie_nodes(h)[node]["begun"]) if mode == RISING else int64(units)
 
@@ -272,23 +272,15 @@ def new_branch(h: Heap, number: int, members: int, tokens: int) -> int:
 
 
 @kernel
-def end_of_own(h: Heap, child: Any) -> int:
-    """Where the tokens spelled exactly like a child end; they begin at its `first_token`."""
-    if child["first_child"] == child["end_child"]:
-        return int64(child["end_token"])
-    return int64(children(h)[child["first_child"]]["first_token"])
-
-
-@kernel
 def add_child(h: Heap, branch: int, child: Any, units: int) -> None:
     """Put a child into a branch that has room for it: as a member if it has children itself, and its tokens."""
     words = arena(h)
     into = branches(h)[branch]
-    if child["first_child"] < child["end_child"]:
+    if child["end"] > child["node"] + 1:
         words[into["member_first"] + 2 * into["member_size"]] = child["node"]
         words[into["member_first"] + 2 * into["member_size"] + 1] = units
         into["member_size"] += 1
-    for t in range(child["first_token"], end_of_own(h, child)):
+    for t in range(child["first_token"], child["end_own"]):
         words[into["token_first"] + 2 * into["token_size"]] = trie_ids(h)[t]
         words[into["token_first"] + 2 * into["token_size"] + 1] = units
         into["token_size"] += 1
@@ -307,9 +299,9 @@ def count_children(h: Heap, number: int) -> None:
         for c in range(trie_nodes(h)[node]["first_child"], trie_nodes(h)[node + 1]["first_child"]):
             byte = child_bytes(h)[c]
             child = children(h)[c]
-            if child["first_child"] < child["end_child"]:
+            if child["end"] > child["node"] + 1:
                 tally[byte, MEMBERS] += 1
-            tally[byte, TOKENS] += end_of_own(h, child) - child["first_token"]
+            tally[byte, TOKENS] += child["end_own"] - child["first_token"]
 
 
 @kernel

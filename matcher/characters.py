@@ -2,8 +2,8 @@
 
 A walk may take a whole subtree of the trie at once if it is made of characters that all lead from a set
 back to itself (`matcher.scan`). Which characters there are below a node is kept as a set of *kinds*, one
-bit each. The bytes below a node are read as UTF-8, as if the node were not inside a character; where that is not
-so, or where they are no UTF-8, there is the kind BROKEN, which no set takes.
+bit each, of those that begin there: below a node inside a character, what is left of that one has no kind. Where
+the bytes are no UTF-8, there is the kind BROKEN, which no set takes.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from .jit import entry, int64, kernel
 
-__all__ = ["BROKEN", "KINDS", "byte_kinds", "first_tail", "kind_chains", "read_characters"]
+__all__ = ["BROKEN", "INSIDE", "KINDS", "byte_kinds", "first_tail", "kind_chains", "read_characters"]
 
 BROKEN = 62
 """The kind of what is no character."""
 KINDS = BROKEN + 1
 """How many kinds there are, at most."""
+INSIDE = -(1 << 63)
+"""The kind of the bytes that a node inside a character lacks: one that no set takes."""
 TAIL = 0x80
 """Continuation bytes are 0x80 to 0xBF."""
 NO_UTF8 = 255
@@ -72,6 +74,12 @@ def first_tail(lead: int) -> tuple[int, int, int]:
     return (0x90 if lead == 0xF0 else 0x80), (0x8F if lead == 0xF4 else 0xBF), 3
 
 
+@kernel
+def span(low: int, high: int) -> int:
+    """The bytes from `low` to `high` as one number: a linked kernel has at most five arguments."""
+    return low << 8 | high
+
+
 @entry
 def read_characters(
     byte: NDArray[np.uint8],
@@ -79,13 +87,12 @@ def read_characters(
     kind_of: NDArray[np.uint8],
     nodes: NDArray[np.void],
 ) -> None:
-    """Fill the trie's `kinds`, `begun`, `most` and `whole` from the bytes and parents of its nodes."""
+    """Fill the trie's `kinds`, `begun`, `most` and `way` from the bytes and parents of its nodes."""
     size = len(byte)
     missing = np.zeros(size, dtype=np.int32)  # bytes that the character at a node still wants
     low = np.zeros(size, dtype=np.int32)  # what the next of them may be
     high = np.zeros(size, dtype=np.int32)
     kind = np.zeros(size, dtype=np.int32)  # what the byte adds to the kinds of the nodes above; -1: nothing
-    nodes[0]["whole"] = 1
     for node in range(1, size):
         above = parent[node]
         value = int64(byte[node])
@@ -104,13 +111,11 @@ def read_characters(
                 kind[node] = known
             if known != NO_UTF8:
                 low[node], high[node], missing[node] = first_tail(int64(value))
-        nodes[node]["whole"] = 1 if missing[node] == 0 else 0
+        if missing[node] > 0:
+            nodes[node]["way"] = span(low[node], high[node]) * 4 + missing[node]
     for node in range(size - 1, 0, -1):
         above = nodes[parent[node]]
         above["kinds"] |= nodes[node]["kinds"]
         if kind[node] >= 0:
             above["kinds"] |= int64(1) << int64(kind[node])
         above["most"] = max(above["most"], nodes[node]["most"] + nodes[node]["begun"] - above["begun"])
-    for node in range(size):
-        if missing[node] > 0:
-            nodes[node]["kinds"] |= int64(1) << int64(BROKEN)

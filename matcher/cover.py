@@ -12,6 +12,7 @@ from __future__ import annotations
 from .branch import limit, take
 from .jit import int64, kernel, words_at
 from .parts import collapse
+from .ranges import write_found
 from .scan import NO_COVER, scan_trie
 from .tables import (
     DEAD,
@@ -36,9 +37,7 @@ from .tables import (
     rows,
     sets,
     shapes,
-    trie_ids,
 )
-from .words import clear_words, set_bit
 from .worklist import Heap
 
 COVER_ITEMS = 1 << 20
@@ -86,17 +85,17 @@ def walk_cover(h: Heap, image: int) -> int:
     head(h)[ITEMS_STOP] = len(items(h))
     if status == FULL and not head(h)[STOPPED]:
         return FULL
-    n_found = int64(0) if status == FULL else int64(head(h)[N_FOUND])
+    if status == FULL:
+        head(h)[N_FOUND] = 0
+    n_found = head(h)[N_FOUND]
     first = take(h, 2 * n_found)
     if first == FULL:
         return FULL
     row = words_at(rows(h)[head(h)[N_ROWS]], head(h)[WORDS])
-    clear_words(row)
+    write_found(h, row)
     for i in range(n_found):
         arena(h)[first + 2 * i] = found(h)[i, 0]
         arena(h)[first + 2 * i + 1] = found(h)[i, 1]
-        for t in range(found(h)[i, 0], found(h)[i, 1]):
-            set_bit(row, trie_ids(h)[t])
     record = covers(h)[cover]
     record["set"] = image
     record["row"] = head(h)[N_ROWS]

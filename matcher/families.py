@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from .branch import limit
 from .calls import is_text
-from .characters import BROKEN, first_tail
+from .characters import BROKEN, first_tail, span
 from .earley import expand, step
 from .jit import int64, kernel, linked
-from .loops import ALONE, LEVEL, UNBOUNDED, span
+from .loops import ALONE, LEVEL, UNBOUNDED
 from .moves import has_exceptions
 from .tables import (
     DEAD,
@@ -28,6 +28,7 @@ from .tables import (
     NEXT_FAMILY,
     OFF_FAMILIES,
     UNKNOWN,
+    VISITED,
     byte_kinds,
     families,
     family,
@@ -45,18 +46,17 @@ FEW_ITEMS = 4
 
 
 @kernel
-def takes_all(h: Heap, number: int, kinds: int, most: int, visits: int) -> int:
+def takes_all(h: Heap, number: int, kinds: int, most: int) -> int:
     """LEVEL if every text of characters of some kinds (bits), at most so many, may follow a set; or ALONE, or FULL.
 
     No frame is completed into a hole on the way either, so a subtree of such characters has tokens, and no exits.
-    `visits` is how many nodes the walk has seen so far.
     """
     known = families(h)[number]
     if known["depth"] == 0:
         unfit = sets(h)[number]["flags"] & (HAS_EXIT | HAS_SYMBOLIC) or head(h)[FEATURES] & OFF_FAMILIES
-        if unfit or visits < head(h)[NEXT_FAMILY]:
+        if unfit or head(h)[VISITED] < head(h)[NEXT_FAMILY]:
             return ALONE
-        head(h)[NEXT_FAMILY] = visits + limit(h, PRICE)
+        head(h)[NEXT_FAMILY] = head(h)[VISITED] + limit(h, PRICE)
         if meet_family(h, number) == FULL:
             return FULL
     return LEVEL if (kinds & ~known["kinds"]) == 0 and most <= known["depth"] else ALONE
@@ -181,7 +181,7 @@ def taken_kinds(h: Heap, number: int, kinds: int, depth: int) -> int:
 def all_join(h: Heap, after: int, bytes_: int, missing: int, depth: int) -> int:
     """Whether all ways to go on with so many continuation bytes lead to sets that read a text: 1, 0 or FULL.
 
-    The first of the bytes is one of `bytes_` (see `loops.span`). No set on the way may have an exit, since a token may
+    The first of the bytes is one of `bytes_` (`characters.span`). No set on the way may have an exit, since a token may
     end inside a character. The last ones join the family at this depth.
     """
     if after == DEAD or sets(h)[after]["flags"] & HAS_EXIT:

@@ -13,7 +13,7 @@ step from the set leads, so what loops once, loops for ever. This holds
 
 from __future__ import annotations
 
-from .characters import BROKEN, KINDS, first_tail
+from .characters import BROKEN, KINDS, first_tail, span
 from .earley import step
 from .jit import int64, kernel, linked
 from .tables import (
@@ -223,7 +223,7 @@ def first_end(h: Heap, after: int, low: int, tails: int) -> int:
 def all_lead(h: Heap, after: int, bytes_: int, tails: int, target: int) -> int:
     """Whether all ways to go on with so many continuation bytes lead to `target`: 1, 0 or FULL.
 
-    The first of them is one of `bytes_` (see `span`). The sets on the way must be alive as long as the target,
+    The first of them is one of `bytes_` (`characters.span`). The sets on the way must be alive as long as the target,
     and have no exits.
     """
     if tails == 0:
@@ -244,9 +244,20 @@ def all_lead(h: Heap, after: int, bytes_: int, tails: int, target: int) -> int:
 
 
 @kernel
-def span(low: int, high: int) -> int:
-    """The bytes from `low` to `high` as one number: a linked kernel has at most five arguments."""
-    return low << 8 | high
+def settled(h: Heap, number: int, way: int) -> int:
+    """The one set to which all ways to end a character lead from a set inside it (`Trie`'s `way`), or DEAD, or FULL."""
+    known = loops(h)[number]
+    if known["way"] != way:
+        bytes_ = way >> 2
+        target = first_end(h, number, bytes_ >> 8, way & 3)
+        status = int64(0)
+        if target != FULL and target != DEAD:
+            status = all_lead(h, number, bytes_, way & 3, target)
+        if target == FULL or status == FULL:
+            return FULL
+        known["settled"] = target if status == 1 else int64(DEAD)
+        known["way"] = way
+    return int64(known["settled"])
 
 
 @kernel

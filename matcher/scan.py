@@ -4,13 +4,8 @@ The set of each depth is on a stack. A subtree is skipped where the set is dead,
 set (`matcher.shape`). It is taken as a whole where all its characters lead from the set back to itself, or to its
 *shift*, the same set with higher counts (`matcher.loops`).
 
-What is found goes into two lists of ranges, since neighbours usually share their fate:
-
-    found   (first, end, need, rising)                tokens `trie_ids[first:end]`
-    exits   (first, end, hole, counted, units, mode)  trie nodes [first, end), those with children
-
-`rising`: each character that a token begins adds one to its need. The modes of exits: ALONE, one node;
-LEVEL, all nodes that are not inside a character; RISING, the same, and each character adds one to the units.
+Where a set loops the walk skims the nodes (`matcher.skim`). What is found goes into lists of ranges
+(`matcher.ranges`).
 """
 
 from __future__ import annotations
@@ -19,15 +14,29 @@ from typing import Any
 
 from .branch import limit
 from .calls import first_step
+from .characters import INSIDE
 from .earley import expand, step
 from .families import PRICE, takes_all
 from .jit import int64, kernel, linked
-from .loops import ALONE, LEVEL, RISING, stays
+from .loops import ALONE, LEVEL, RISING, settled, stays
 from .moves import has_exceptions, known_move
+from .ranges import add_exits, add_found
+from .skim import (
+    END,
+    FIRST,
+    HERE,
+    NEXT,
+    NO_CHILD,
+    OTHER,
+    SKIMMED,
+    begin_skimming,
+    can_skim,
+    find_byte,
+    skim,
+)
 from .tables import (
     DEAD,
     DEAD_ROW,
-    EXIT,
     FULL,
     HAS_EXIT,
     LINK_SCAN,
@@ -35,22 +44,20 @@ from .tables import (
     N_EXITS,
     N_FOUND,
     NEXT_FAMILY,
-    SYMBOLIC,
+    SKIM_LEVEL,
     UNKNOWN,
+    VISITED,
     arena,
     child_bytes,
     children,
     cleared,
     covers,
-    exits,
-    found,
     head,
-    items,
     narrow,
     sets,
     shapes,
     stack,
-    token_begun,
+    subtrees,
     trie_nodes,
 )
 from .worklist import Heap, stop
@@ -61,10 +68,6 @@ NO_PIVOT = 256
 """Not a byte: the mask is not derived from another one."""
 NO_COVER = -3
 """Not the number of a cover, and not one of the statuses of a kernel."""
-NO_CHILD = -3
-"""Not a place in a list, and not one of the statuses of a kernel."""
-FIRST, END, NEXT, HERE, OTHER = 0, 1, 2, 3, 4
-"""Columns of `stack`."""
 
 
 @linked(LINK_SCAN)
@@ -78,22 +81,28 @@ def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> int:
     """
     at = stack(h)
     siblings = children(h)
-    n_found = int64(0)
-    n_exits = int64(0)
+    head(h)[N_FOUND] = 0
+    head(h)[N_EXITS] = 0
     n_cleared = 0
     covered, covered_end = int64(0), int64(0)
     if cover != NO_COVER:
         covered = int64(covers(h)[cover]["first"])
         covered_end = covered + 2 * covers(h)[cover]["size"]
-    visits = 0
+    head(h)[VISITED] = 0
     head(h)[NEXT_FAMILY] = limit(h, PRICE)
-    level = 0
+    level = int64(0)
     if enter(h, 0, 0, trie_nodes(h)[1]["first_child"], image, other) == FULL:
         return FULL
     while level >= 0:
         before = int64(at[level, HERE])
         other = int64(at[level, OTHER])
-        place = next_child(h, level)
+        if at[level, FIRST] == SKIMMED:
+            place = skim(h, level)
+            level = int64(head(h)[SKIM_LEVEL])
+        else:
+            place = next_child(h, level)
+        if place == FULL:
+            return FULL
         if place == NO_CHILD:
             level -= 1
             continue
@@ -115,14 +124,15 @@ def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> int:
             return FULL
         if after == other:
             continue
-        visits += 1
+        head(h)[VISITED] += 1
         child = siblings[place]
+        kinds = int64(subtrees(h)[place]["kinds"])
         node = int64(child["node"])
         end = int64(child["end"])
         if after != DEAD and other != DEAD:
-            agree = takes_all(h, after, child["kinds"], child["most"], visits)
+            agree = takes_all(h, after, kinds, child["most"])
             if agree == LEVEL:
-                agree = takes_all(h, other, child["kinds"], child["most"], visits)
+                agree = takes_all(h, other, kinds, child["most"])
             if agree == FULL:
                 return FULL
             if agree == LEVEL:
@@ -139,31 +149,43 @@ def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> int:
             continue
         mode = int64(ALONE)
         if other == DEAD and end > node + limit(h, WHOLE_SUBTREE):
-            mode = whole_subtree(h, after, child, visits)
-            if mode == FULL:
+            target = after
+            if kinds & INSIDE:
+                target = settled(h, after, child["way"])
+            if target != DEAD and target != FULL:
+                mode = whole_subtree(h, target, kinds & ~INSIDE, child["most"])
+            if target == FULL or mode == FULL:
                 return FULL
+            if mode != ALONE:
+                after = target
         following = node + 1 if mode == ALONE else end
         record = sets(h)[after]
         before_it = child["begun"] if mode == RISING else 0
-        last = child["end_token"] if following == end else siblings[child["first_child"]]["first_token"]
-        n_found = add_found(h, n_found, child["first_token"], last, record["need"] - before_it, mode == RISING)
-        if record["flags"] & HAS_EXIT and end > node + 1:
-            n_exits = add_exits(h, node, following, after, before_it, mode, n_exits)
-        if n_found == FULL or n_exits == FULL:
+        last = child["end_token"] if following == end else child["end_own"]
+        if add_found(h, child["first_token"], last, int64(record["need"] - before_it), mode == RISING) == FULL:
             return FULL
+        if record["flags"] & HAS_EXIT and end > node + 1:
+            if add_exits(h, node, following, after, before_it, mode) == FULL:
+                return FULL
         if following < end:
             level += 1
-            if enter(h, level, child["first_child"], child["end_child"], after, other) == FULL:
+            below = subtrees(h)[place]
+            loops = int64(0)
+            if cover == NO_COVER and other == DEAD and end > node + limit(h, WHOLE_SUBTREE):
+                loops = can_skim(h, after, byte)
+            if loops == FULL:
                 return FULL
-    head(h)[N_FOUND] = n_found
-    head(h)[N_EXITS] = n_exits
+            if loops == 1:
+                begin_skimming(h, level, below["first"], below["end"], after)
+            elif enter(h, level, below["first"], below["end"], after, other) == FULL:
+                return FULL
     head(h)[N_CLEARED] = n_cleared
     return 0
 
 
 @kernel
-def whole_subtree(h: Heap, number: int, child: Any, visits: int) -> int:
-    """Whether all texts of a child's subtree can follow a set, as `stays` and `takes_all` tell. ALONE if not, or FULL.
+def whole_subtree(h: Heap, number: int, kinds: int, most: int) -> int:
+    """Whether all texts of a subtree can follow a set, as `stays` and `takes_all` tell. ALONE if not, or FULL.
 
     Those with few moves and those with exceptions are not asked for each kind of characters.
     """
@@ -171,9 +193,9 @@ def whole_subtree(h: Heap, number: int, child: Any, visits: int) -> int:
         return FULL
     if sets(h)[number]["row"] == DEAD_ROW or has_exceptions(h, number):
         return ALONE
-    mode = stays(h, number, child["kinds"], child["most"])
+    mode = stays(h, number, kinds, most)
     if mode == ALONE:
-        mode = takes_all(h, number, child["kinds"], child["most"], visits)
+        mode = takes_all(h, number, kinds, most)
     return mode
 
 
@@ -220,70 +242,3 @@ def next_child(h: Heap, level: int) -> int:
             at[NEXT] = -1 - place
             return found_at
     return NO_CHILD
-
-
-@kernel
-def find_byte(h: Heap, first: int, end: int, byte: int) -> int:
-    """The place of a byte among the children [first, end) of a node, or NO_CHILD (binary search)."""
-    bytes_of = child_bytes(h)
-    while first < end:
-        middle = (first + end) // 2
-        if bytes_of[middle] == byte:
-            return int64(middle)
-        if bytes_of[middle] < byte:
-            first = middle + 1
-        else:
-            end = middle
-    return NO_CHILD
-
-
-# ── Ranges ──────────────────────────────────────────────────────────────────────────────
-
-
-@kernel
-def add_found(h: Heap, size: int, first: int, end: int, need: int, rising: bool) -> int:
-    """Add tokens in trie order to `found`. Returns how many entries it has now, or FULL."""
-    if first == end:
-        return size
-    hits = found(h)
-    if size > 0 and hits[size - 1, 1] == first and hits[size - 1, 2] == need and hits[size - 1, 3] == rising:
-        hits[size - 1, 1] = end
-        return size
-    if size >= len(hits):
-        return stop(h)
-    hits[size, 0] = first
-    hits[size, 1] = end
-    hits[size, 2] = need
-    hits[size, 3] = rising
-    return size + 1
-
-
-@kernel
-def need_of(h: Heap, place: int, token: int) -> int:
-    """The need of the token at a place of `trie_ids`, which is in an entry of `found`."""
-    entry_ = found(h)[place]
-    return int64(entry_[2] + token_begun(h)[token]) if entry_[3] else int64(entry_[2])
-
-
-@kernel
-def add_exits(h: Heap, first: int, end: int, number: int, less: int, mode: int, size: int) -> int:
-    """Add the exit items of a set, reached at trie nodes [first, end), to `exits`. How many there are now, or FULL.
-
-    `less` is taken off the units, which rise from there on with the characters begun.
-    """
-    out = exits(h)
-    record = sets(h)[number]
-    for i in range(record["first"], record["first"] + record["size"]):
-        item = items(h)[i]
-        if item["state"] == EXIT:
-            if size >= len(out):
-                return stop(h)
-            counted = item["count"] >= SYMBOLIC
-            out[size, 0] = first
-            out[size, 1] = end
-            out[size, 2] = -1 - item["origin"]
-            out[size, 3] = counted
-            out[size, 4] = item["count"] - SYMBOLIC - less if counted else 0
-            out[size, 5] = LEVEL if mode == RISING and not counted else mode
-            size += 1
-    return size

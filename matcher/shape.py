@@ -26,7 +26,8 @@ from .calls import first_step, is_text, list_calls
 from .earley import expand, know_tokens, step
 from .jit import int64, kernel, linked, words_at
 from .parts import abstract, symbolic_counter
-from .scan import NO_COVER, NO_PIVOT, need_of, scan_trie
+from .ranges import need_of, write_found
+from .scan import NO_COVER, NO_PIVOT, scan_trie
 from .tables import (
     DEAD,
     FEATURES,
@@ -60,7 +61,7 @@ from .tables import (
     token_sets,
     trie_ids,
 )
-from .words import add_words, clear_words, set_bit
+from .words import add_words
 from .worklist import Heap
 
 SPARSE_LIMIT = 300
@@ -213,10 +214,7 @@ def store_base(h: Heap, shape: int, n_found: int) -> int:
             return FULL
     if not sparse:
         row = words_at(rows(h)[head(h)[N_ROWS]], head(h)[WORDS])
-        clear_words(row)
-        for i in range(n_found):
-            for t in range(found(h)[i, 0], found(h)[i, 1]):
-                set_bit(row, trie_ids(h)[t])
+        write_found(h, row)
         if has_tokens:
             add_token_edges(h, record["set"], row)
         record["base_row"] = head(h)[N_ROWS]

@@ -29,7 +29,7 @@ from infernix.gbnf.errors import LimitError
 from infernix.gbnf.grammar import Rule
 
 from . import earley, mask, tables
-from .bitmask import address_of
+from .bitmask import address_of, pack
 from .characters import byte_kinds, kind_chains
 from .jit import JIT, direct, link, open_arrays
 from .memory import LARGE_PAGE, touch, zeros
@@ -73,7 +73,7 @@ TOUCHED_AT_ONCE = {
     **{"sets": 28, "narrow": 28, "items": 24, "waits": 8, "moves": 40, "arena": 88, "masks": 8, "shapes": 8},
     **{"set_index": 8, "completions": 16, "tails": 8, "mask_index": 8, "agenda": 16, "seen": 24, "branches": 8},
     **{"found": 8, "exits": 8, "cleared": 4, "path": 8, "groups": 4, "states": 16, "edges": 16, "rules": 4},
-    **{"loops": 10, "families": 6, "tail_index": 8, "key": 8, "holes": 4},
+    **{"loops": 14, "families": 6, "tail_index": 8, "key": 8, "holes": 4},
 }
 """Bytes of each array, for each token of the vocabulary, that a new store touches: the first request would wait
 for the memory otherwise. For a large vocabulary, which is taken for one of TOUCHED_FOR tokens at least, that is as much
@@ -370,8 +370,10 @@ class Store:
         self.fixed: dict[str, NDArray[Any]] = {
             "trie_nodes": trie.nodes,
             "child_bytes": trie.child_bytes,
+            "subtrees": trie.subtrees,
             "children": trie.children,
             "trie_ids": trie.token_ids,
+            "all_tokens": pack(trie.token_ids, vocabulary.size),
             "trie_parent": trie.parent,
             "token_begun": np.repeat(trie.nodes["begun"][:-1], np.diff(trie.nodes["first_token"])),
             "byte_kinds": byte_kinds(),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .jit import array_view, header_view
-from .trie import CHILD, NODE
+from .trie import CHILD, NODE, SUBTREE
 
 # ── Reserved names ──────────────────────────────────────────────────────────────────────
 UNKNOWN = 0
@@ -81,9 +81,10 @@ SET = np.dtype(
     ]
 )
 """One line of a processor's cache."""
-LOOPS = np.dtype([("asked", "i8"), ("loops", "i8"), ("raises", "i8")])
+LOOPS = np.dtype([("asked", "i8"), ("loops", "i8"), ("raises", "i8"), ("way", "i4"), ("settled", "i4")])
 """Kinds of characters, as bits: those of which it is known whether they all lead from a set back to it or to
-its shift, those that do, and those of them that lead to the shift."""
+its shift, those that do, and those of them that lead to the shift. For a set inside a character: the set to which all
+ways to end it lead, or DEAD, and which ways those are (0: not asked yet)."""
 FAMILY = np.dtype([("kinds", "i8"), ("depth", "i4"), ("text", "i4")])
 """Kinds of characters, as bits, of which every text may follow a set, if it has at most `depth` of them
 (`matcher.families`), and whether the set reads a text at all: 1 or 2 for no and yes. 0 if that is not known yet."""
@@ -196,7 +197,7 @@ ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
     "masks": (MASK, 0),
     "mask_index": (np.int32, 0),  # hash table of masks
     "rows": (np.int64, 0),  # address of each dense mask row
-    "found": (np.int32, 4),  # scratch of a trie walk, see `scan.py`
+    "found": (np.int32, 4),  # scratch of a trie walk, see `ranges.py`
     "exits": (np.int32, 6),  # likewise
     "cleared": (np.int32, 2),  # scratch of a trie walk: ranges of `trie_ids`
     "path": (np.int32, 2),  # scratch of walks below exits: (branch, set)
@@ -210,8 +211,10 @@ ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
     "touched": (np.uint8, 0),  # scratch: which of its words are in use, all zero between uses
     "trie_nodes": (NODE, 0),
     "child_bytes": (np.uint8, 0),
+    "subtrees": (SUBTREE, 0),
     "children": (CHILD, 0),
     "trie_ids": (np.int32, 0),
+    "all_tokens": (np.uint32, 0),  # a mask row of all of them
     "trie_parent": (np.int32, 0),
     "token_begun": (np.int32, 0),  # characters in each token of `trie_ids`
     "byte_kinds": (np.uint8, 0),
@@ -257,8 +260,10 @@ N_COVERS = STOPPED + 1  # covers in use
 FAMILY_SIZE = N_COVERS + 1  # sets in `family`
 NEXT_FAMILY = FAMILY_SIZE + 1  # how many nodes a walk visits before it looks for a family
 N_FOUND, N_EXITS, N_CLEARED = NEXT_FAMILY + 1, NEXT_FAMILY + 2, NEXT_FAMILY + 3  # entries of a walk's lists
+VISITED = N_CLEARED + 1  # nodes that a walk has looked at
+SKIM_LEVEL = VISITED + 1  # the level at which it goes on after skimming
 # Addresses of linked kernels (`jit.linked`).
-LINK_EXPAND = N_CLEARED + 1
+LINK_EXPAND = SKIM_LEVEL + 1
 LINK_SETTLE, LINK_STEP, LINK_COMPLETE = LINK_EXPAND + 1, LINK_EXPAND + 2, LINK_EXPAND + 3
 LINK_SHAPE_OF, LINK_WALK, LINK_DIVIDE = LINK_EXPAND + 4, LINK_EXPAND + 5, LINK_EXPAND + 6
 LINK_FIND_MASK, LINK_WALK_TAIL, LINK_DESCRIBE = LINK_EXPAND + 7, LINK_EXPAND + 8, LINK_EXPAND + 9
@@ -270,14 +275,14 @@ HEADER_WORDS = LINK_EXPAND + 21
 OFF_SHAPES, OFF_SYMBOLIC, OFF_CALLS, OFF_PIVOT, OFF_MEMO, OFF_TWINS, OFF_SHARING, OFF_PARTS, OFF_LOOPS = (
     1 << bit for bit in range(9)
 )
-OFF_PLAIN, OFF_COVER, OFF_FAMILIES, OFF_BASES = 1 << 9, 1 << 10, 1 << 11, 1 << 14
+OFF_PLAIN, OFF_COVER, OFF_FAMILIES, OFF_BASES, OFF_SKIMMING = 1 << 9, 1 << 10, 1 << 11, 1 << 14, 1 << 15
 """Bits of the FEATURES word, each switches one optimisation off: walk every set itself, not its
 shape; keep every count concrete; walk called rules with their caller; never derive a mask from
 another set's; build every mask anew; for the compiler, give every state itself as twin, and
 never share the tables of equal rules; never divide a set into parts; walk subtrees even where every byte
 leads back to the same set; take every step by the worklists, and for each byte alone; walk a set that is
 too ambiguous for shapes through the whole trie; walk subtrees where texts lead to sets of one family; build no mask
-on what it has in common with others."""
+on what it has in common with others; walk every subtree level by level."""
 
 SMALL_LIMITS, WHOLE_MASKS = 1 << 12, 1 << 13
 """Two more bits of FEATURES, for tests: do for small sets what is meant for large ones; and for all sets what is
@@ -335,8 +340,10 @@ bits = _view("bits")
 touched = _view("touched")
 trie_nodes = _view("trie_nodes")
 child_bytes = _view("child_bytes")
+subtrees = _view("subtrees")
 children = _view("children")
 trie_ids = _view("trie_ids")
+all_tokens = _view("all_tokens")
 trie_parent = _view("trie_parent")
 token_begun = _view("token_begun")
 byte_kinds = _view("byte_kinds")

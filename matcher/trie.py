@@ -23,11 +23,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .characters import byte_kinds, read_characters
+from .characters import INSIDE, byte_kinds, read_characters
 from .jit import entry
 from .memory import zeros
 
-__all__ = ["CHILD", "NODE", "NO_TOKEN", "Trie", "build_trie"]
+__all__ = ["CHILD", "NODE", "NO_TOKEN", "SUBTREE", "Trie", "build_trie"]
 
 NO_TOKEN = -1
 """The `token` of a node that no token ends at."""
@@ -45,8 +45,8 @@ NODE = np.dtype(
         ("end", "i4"),  # the index just past its last descendant
         ("begun", "i4"),  # how many characters begin on the way from the root to it, stray bytes included
         ("most", "i4"),  # how many more begin on the way to one of its descendants, at most
-        ("whole", "i4"),  # 1 if it is not inside a character of several bytes
-        ("kinds", "i8"),  # the kinds of all characters below it, as bits (`matcher.characters`)
+        ("way", "i4"),  # how the character that it is inside of may go on, 4 * `span` + bytes; 0 if it is inside none
+        ("kinds", "i8"),  # the kinds of all characters that begin below it, as bits (`matcher.characters`)
     ]
 )
 """What is known about a node: half a line of a processor's cache."""
@@ -55,16 +55,24 @@ CHILD = np.dtype(
     [
         ("node", "i4"),
         ("end", "i4"),  # the index just past its last descendant
-        ("first_token", "i4"),  # where the tokens that begin with it begin in `token_ids`, and where they end
-        ("end_token", "i4"),
-        ("first_child", "i4"),  # where its children begin in `children`, and where they end
-        ("end_child", "i4"),
+        ("first_token", "i4"),  # where the tokens that begin with it begin in `token_ids`
+        ("end_own", "i4"),  # where those end that are spelled exactly like it
+        ("end_token", "i4"),  # where all of them end
         ("begun", "i4"),  # these three as in NODE
         ("most", "i4"),
-        ("kinds", "i8"),
+        ("way", "i4"),
     ]
 )
 """What a walk asks of a child. Siblings lie side by side, while in preorder their subtrees are between them."""
+
+SUBTREE = np.dtype(
+    [
+        ("kinds", "i8"),  # the kinds of all characters that begin below it, and INSIDE if it is inside a character
+        ("first", "i4"),  # where its children begin in the list of children, and where they end
+        ("end", "i4"),
+    ]
+)
+"""What a walk asks of a child first: it may be all that it asks (`matcher.skim`)."""
 
 
 class Trie(NamedTuple):
@@ -82,6 +90,8 @@ class Trie(NamedTuple):
     """[T] the token ids in order of their bytes, equal ones by id."""
     child_bytes: NDArray[np.uint8]
     """[N - 1] the bytes of the children of each node, ascending: side by side, unlike in preorder."""
+    subtrees: NDArray[np.void]
+    """[N - 1] of SUBTREE: what is below those children."""
     children: NDArray[np.void]
     """[N - 1] of CHILD: those children."""
     parent: NDArray[np.int32]
@@ -121,6 +131,7 @@ def trie_of_lengths(data: NDArray[np.uint8], lengths: NDArray[np.int64], ids: ND
         token=zeros((nodes,), np.int32),
         token_ids=ids[order],
         child_bytes=zeros((nodes - 1,), np.uint8),
+        subtrees=zeros((nodes - 1,), SUBTREE),
         children=zeros((nodes - 1,), CHILD),
         parent=zeros((nodes,), np.int32),
         nodes_of_byte=zeros((nodes - 1,), np.int32),
@@ -237,7 +248,7 @@ def lay_out_nodes(
 
 @entry
 def list_children(trie: Trie) -> None:
-    """Fill `first_child`, `child_bytes` and `children` from the parents (counting sort)."""
+    """Fill `first_child`, `child_bytes`, `subtrees` and `children` from the parents (counting sort)."""
     nodes = trie.nodes
     last = len(trie.byte)
     for node in range(1, last):
@@ -261,9 +272,14 @@ def list_children(trie: Trie) -> None:
         node = child["node"]
         child["end"] = nodes[node]["end"]
         child["first_token"] = nodes[node]["first_token"]
+        child["end_own"] = nodes[node + 1]["first_token"]
         child["end_token"] = nodes[nodes[node]["end"]]["first_token"]
-        child["first_child"] = nodes[node]["first_child"]
-        child["end_child"] = nodes[node + 1]["first_child"]
         child["begun"] = nodes[node]["begun"]
         child["most"] = nodes[node]["most"]
-        child["kinds"] = nodes[node]["kinds"]
+        child["way"] = nodes[node]["way"]
+        subtree = trie.subtrees[at]
+        subtree["kinds"] = nodes[node]["kinds"]
+        if nodes[node]["way"] != 0:
+            subtree["kinds"] |= INSIDE
+        subtree["first"] = nodes[node]["first_child"]
+        subtree["end"] = nodes[node + 1]["first_child"]

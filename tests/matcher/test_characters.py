@@ -37,18 +37,23 @@ def test_what_the_trie_says_of_characters(tokens: list[bytes]) -> None:
     for node, prefix in enumerate(prefixes):
         if not is_start_of_text(prefix):
             continue
-        assert bool(trie.nodes["whole"][node]) == is_text(prefix)
+        way = int(trie.nodes["way"][node])
+        assert (way == 0) == is_text(prefix)
+        for end in range(0x80, 0xC0) if way else ():
+            may_follow = way >> 10 <= end <= way >> 2 & 0xFF
+            assert is_start_of_text(prefix + bytes([end])) == may_follow
+            left = [n for n in range(4) if may_follow and is_text(prefix + bytes([end]) + n * b"\x80")]
+            assert not left or left[0] == (way & 3) - 1
         begun = prefix.decode(errors="replace")
         assert trie.nodes["begun"][node] == len(begun)
         below = [p[len(prefix) :] for p in prefixes if p.startswith(prefix)]
         ends = [p.decode(errors="replace") for p in prefixes if p.startswith(prefix) and is_start_of_text(p)]
         if len(ends) == len(below):
             assert trie.nodes["most"][node] == max(map(len, ends)) - len(begun)
-        broken = not is_text(prefix) or not all(map(is_start_of_text, below))
+        broken = not all(is_start_of_text(prefix + text) for text in below)
         assert bool(int(trie.nodes["kinds"][node]) >> BROKEN & 1) == broken
         if not broken:
-            firsts = {c.encode()[0] for text in below for c in text.decode(errors="ignore")}
-            firsts |= {text[len(text.decode(errors="ignore").encode())] for text in below if not is_text(text)}
+            firsts = {byte for text in below for byte in text if not 0x80 <= byte < 0xC0}
             assert int(trie.nodes["kinds"][node]) == sum({1 << int(kinds[first]) for first in firsts})
 
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.vocabularies import qwen35
 
-from infernix.matcher.trie import CHILD, NO_TOKEN, NODE, Trie, build_trie, byte_order
+from infernix.matcher.characters import INSIDE
+from infernix.matcher.trie import CHILD, NO_TOKEN, NODE, SUBTREE, Trie, build_trie, byte_order
 
 # Few letters and lengths around the seven bytes that are compared at once; a zero byte must not
 # be mistaken for the padding of a short token.
@@ -74,6 +75,15 @@ def test_the_other_views_of_the_tree(tokens: list[bytes]) -> None:
         children = [p for p in below if len(p) == len(prefix) + 1]
         places = slice(trie.nodes["first_child"][node], trie.nodes["first_child"][node + 1])
         assert trie.children["node"][places].tolist() == [number[p] for p in children]
+        for name in ("end", "begun", "most", "way", "first_token"):
+            assert trie.children[name][places].tolist() == [int(trie.nodes[name][number[p]]) for p in children]
+        assert trie.children["end_own"][places].tolist() == [sum(t <= p for t in tokens) for p in children]
+        starts = [sum(t <= p or t.startswith(p) for t in tokens) for p in children]
+        assert trie.children["end_token"][places].tolist() == starts
+        for subtree, child in zip(trie.subtrees[places], map(number.__getitem__, children), strict=True):
+            inside = INSIDE if trie.nodes["way"][child] else 0
+            assert subtree["kinds"] == trie.nodes["kinds"][child] | inside
+            assert [subtree["first"], subtree["end"]] == trie.nodes["first_child"][child : child + 2].tolist()
         assert bytes(trie.child_bytes[places]) == b"".join(p[-1:] for p in children)
     for byte in range(256):
         places = slice(trie.byte_begin[byte], trie.byte_begin[byte + 1])
@@ -89,9 +99,10 @@ def test_nothing_but_a_root() -> None:
 
 def test_arrays_have_their_stated_types_and_cannot_be_written() -> None:
     trie = build_trie([b"ab", b"b"], [5, 7])
-    types = {name: str(array.dtype) for name, array in trie._asdict().items() if name not in ("nodes", "children")}
+    types = {name: str(array.dtype) for name, array in trie._asdict().items() if array.dtype.names is None}
     assert trie.nodes.dtype == NODE
     assert trie.children.dtype == CHILD
+    assert trie.subtrees.dtype == SUBTREE
     assert NODE.itemsize == 32, "two nodes to a line of a cache"
     assert types == {
         "byte": "uint8",
