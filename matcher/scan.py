@@ -14,6 +14,7 @@ from typing import Any
 
 from .branch import limit
 from .calls import first_step
+from .chain import begin_chain, begins_chain, follow_chain
 from .characters import INSIDE
 from .earley import expand, step
 from .families import PRICE, takes_all
@@ -27,8 +28,10 @@ from .skim import (
     HERE,
     NEXT,
     NO_CHILD,
+    NO_STATE,
     OTHER,
     SKIMMED,
+    STATE,
     begin_skimming,
     can_skim,
     find_byte,
@@ -44,7 +47,7 @@ from .tables import (
     N_EXITS,
     N_FOUND,
     NEXT_FAMILY,
-    SKIM_LEVEL,
+    NEXT_LEVEL,
     UNKNOWN,
     VISITED,
     arena,
@@ -91,14 +94,18 @@ def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> int:
     head(h)[VISITED] = 0
     head(h)[NEXT_FAMILY] = limit(h, PRICE)
     level = int64(0)
-    if enter(h, 0, 0, trie_nodes(h)[1]["first_child"], image, other) == FULL:
+    alone = cover == NO_COVER and other == DEAD
+    if alone and begins_chain(h, image):
+        begin_chain(h, level, int64(0), int64(trie_nodes(h)[1]["first_child"]), image)
+    elif enter(h, 0, 0, trie_nodes(h)[1]["first_child"], image, other) == FULL:
         return FULL
     while level >= 0:
-        before = int64(at[level, HERE])
-        other = int64(at[level, OTHER])
-        if at[level, FIRST] == SKIMMED:
+        if at[level, STATE] != NO_STATE:
+            place = follow_chain(h, level)
+            level = int64(head(h)[NEXT_LEVEL])
+        elif at[level, FIRST] == SKIMMED:
             place = skim(h, level)
-            level = int64(head(h)[SKIM_LEVEL])
+            level = int64(head(h)[NEXT_LEVEL])
         else:
             place = next_child(h, level)
         if place == FULL:
@@ -106,6 +113,8 @@ def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> int:
         if place == NO_CHILD:
             level -= 1
             continue
+        before = int64(at[level, HERE])
+        other = int64(at[level, OTHER])
         while covered < covered_end and arena(h)[covered + 1] <= siblings[place]["first_token"]:
             covered += 2
         if covered < covered_end and is_covered(h, siblings[place], covered):
@@ -171,7 +180,11 @@ def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> int:
             level += 1
             below = subtrees(h)[place]
             loops = int64(0)
-            if cover == NO_COVER and other == DEAD and end > node + limit(h, WHOLE_SUBTREE):
+            alone = cover == NO_COVER and other == DEAD
+            if alone and begins_chain(h, after):
+                begin_chain(h, level, below["first"], below["end"], after)
+                continue
+            if alone and end > node + limit(h, WHOLE_SUBTREE):
                 loops = can_skim(h, after, byte)
             if loops == FULL:
                 return FULL
@@ -220,6 +233,7 @@ def enter(h: Heap, level: int, first: int, end: int, number: int, other: int) ->
     at[level, NEXT] = first
     at[level, HERE] = number
     at[level, OTHER] = other
+    at[level, STATE] = NO_STATE
     if other == DEAD and sets(h)[number]["row"] == DEAD_ROW:
         at[level, NEXT] = -1
     return 0

@@ -20,8 +20,8 @@ from .tables import (
     FEATURES,
     FULL,
     HAS_EXIT,
+    NEXT_LEVEL,
     OFF_SKIMMING,
-    SKIM_LEVEL,
     UNKNOWN,
     VISITED,
     child_bytes,
@@ -40,6 +40,9 @@ NO_CHILD = -3
 """Not a place in a list, and not one of the statuses of a kernel."""
 FIRST, END, NEXT, HERE, OTHER = 0, 1, 2, 3, 4
 """Columns of `stack`."""
+STATE = 5
+"""A column of `stack` that only chains use (`matcher.chain`); NO_STATE elsewhere."""
+NO_STATE = -1
 SKIMMED = -1
 """The FIRST of a level that is skimmed; its NEXT is a place in the list of children."""
 
@@ -69,13 +72,14 @@ def begin_skimming(h: Heap, level: int, first: int, end: int, number: int) -> No
     at[level, NEXT] = first
     at[level, HERE] = number
     at[level, OTHER] = DEAD
+    at[level, STATE] = NO_STATE
 
 
 @kernel
 def skim(h: Heap, level: int) -> int:
     """Pass the children to which the set of a level loops, and what it loops to below them, up to the next other child.
 
-    Returns the place of that child, NO_CHILD if there is none, or FULL. Its level is in SKIM_LEVEL then: there is one
+    Returns the place of that child, NO_CHILD if there is none, or FULL. Its level is in NEXT_LEVEL then: there is one
     for each list of siblings, and those that are through are left.
     """
     at = stack(h)
@@ -94,7 +98,7 @@ def skim(h: Heap, level: int) -> int:
                 place = int64(at[level, NEXT])
                 end = int64(at[level, END])
                 continue
-            head(h)[SKIM_LEVEL] = level
+            head(h)[NEXT_LEVEL] = level
             last = children(h)[end - 1]
             status = add_passed(h, number, first, int64(last["end"]), token, int64(last["end_token"]))
             return FULL if status == FULL else NO_CHILD
@@ -123,7 +127,7 @@ def skim(h: Heap, level: int) -> int:
         if add_passed(h, number, first, int64(child["node"]), token, int64(child["first_token"])) == FULL:
             return FULL
         if after != DEAD:
-            head(h)[SKIM_LEVEL] = level
+            head(h)[NEXT_LEVEL] = level
             return place - 1
         first = int64(child["end"])
         token = int64(child["end_token"])

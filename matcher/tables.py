@@ -202,7 +202,7 @@ ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
     "cleared": (np.int32, 2),  # scratch of a trie walk: ranges of `trie_ids`
     "path": (np.int32, 2),  # scratch of walks below exits: (branch, set)
     "below": (np.int32, 2),  # scratch: (branch, set) that are still to be described
-    "stack": (np.int32, 5),  # scratch of a trie walk: (first child, end, next child, set, pivot's set)
+    "stack": (np.int32, 6),  # scratch of a trie walk: (first child, end, next child, set, pivot's set, state)
     "family": (np.int32, 2),  # scratch: sets, and after how many characters each was met
     "tallies": (np.int64, 2),  # scratch: counts by byte, or by units
     "key": (np.int32, 0),  # scratch: the description of a mask
@@ -261,9 +261,9 @@ FAMILY_SIZE = N_COVERS + 1  # sets in `family`
 NEXT_FAMILY = FAMILY_SIZE + 1  # how many nodes a walk visits before it looks for a family
 N_FOUND, N_EXITS, N_CLEARED = NEXT_FAMILY + 1, NEXT_FAMILY + 2, NEXT_FAMILY + 3  # entries of a walk's lists
 VISITED = N_CLEARED + 1  # nodes that a walk has looked at
-SKIM_LEVEL = VISITED + 1  # the level at which it goes on after skimming
+NEXT_LEVEL = VISITED + 1  # the level at which it goes on after skimming, or after a chain
 # Addresses of linked kernels (`jit.linked`).
-LINK_EXPAND = SKIM_LEVEL + 1
+LINK_EXPAND = NEXT_LEVEL + 1
 LINK_SETTLE, LINK_STEP, LINK_COMPLETE = LINK_EXPAND + 1, LINK_EXPAND + 2, LINK_EXPAND + 3
 LINK_SHAPE_OF, LINK_WALK, LINK_DIVIDE = LINK_EXPAND + 4, LINK_EXPAND + 5, LINK_EXPAND + 6
 LINK_FIND_MASK, LINK_WALK_TAIL, LINK_DESCRIBE = LINK_EXPAND + 7, LINK_EXPAND + 8, LINK_EXPAND + 9
