@@ -99,6 +99,8 @@ def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> int:
         begin_chain(h, level, int64(0), int64(trie_nodes(h)[1]["first_child"]), image)
     elif enter(h, 0, 0, trie_nodes(h)[1]["first_child"], image, other) == FULL:
         return FULL
+    if other != DEAD and shapes(h)[shape]["call_size"] > 0:
+        at[0, NEXT] = 0  # there the walk does not make all moves of the set
     while level >= 0:
         if at[level, STATE] != NO_STATE:
             place = follow_chain(h, level)
@@ -222,10 +224,13 @@ def is_covered(h: Heap, child: Any, range_: int) -> bool:
 def enter(h: Heap, level: int, first: int, end: int, number: int, other: int) -> int:
     """Begin with the children [first, end) of a node at a level of the stack. Returns 0 or FULL.
 
-    The next child is a place in the trie's list of children. But if few bytes can follow, they are looked up
-    there instead: place p of the set's narrow moves is then noted as -1 - p.
+    The next child is a place in the trie's list of children. But if few bytes can follow, or few that lead elsewhere
+    than from the pivot's set, they are looked up there instead: place p of the set's narrow moves is then noted
+    as -1 - p.
     """
     if sets(h)[number]["closure_size"] < 0 and expand(h, number) == FULL:
+        return FULL
+    if other != DEAD and sets(h)[other]["closure_size"] < 0 and expand(h, other) == FULL:
         return FULL
     at = stack(h)
     at[level, FIRST] = first
@@ -234,7 +239,8 @@ def enter(h: Heap, level: int, first: int, end: int, number: int, other: int) ->
     at[level, HERE] = number
     at[level, OTHER] = other
     at[level, STATE] = NO_STATE
-    if other == DEAD and sets(h)[number]["row"] == DEAD_ROW:
+    record = sets(h)[other]  # DEAD has the row DEAD_ROW, and no moves of its own
+    if sets(h)[number]["row"] == record["row"] and record["narrow"] == 0:
         at[level, NEXT] = -1
     return 0
 
