@@ -35,6 +35,7 @@ from .skim import (
     begin_skimming,
     can_skim,
     find_byte,
+    set_base,
     skim,
 )
 from .tables import (
@@ -192,6 +193,7 @@ def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> int:
                 return FULL
             if loops == 1:
                 begin_skimming(h, level, below["first"], below["end"], after)
+                set_base(h, level, after, int64(child["begun"]))
             elif enter(h, level, below["first"], below["end"], after, other) == FULL:
                 return FULL
     head(h)[N_CLEARED] = n_cleared

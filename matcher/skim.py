@@ -1,17 +1,21 @@
 """Skimming: what lies below a node at which a set loops, in one go.
 
-Of a set that a byte leads back to itself, most of the subtree usually is texts of such bytes. The walk goes through
-these with its set at hand, and looks at nothing but the bytes and the kinds of characters of siblings, which lie side
-by side. Only where a byte leads elsewhere the general walk takes over again, for that child's subtree.
+Of a set that a byte leads back to itself, or to its shift (`matcher.loops`), most of the subtree usually is texts of
+such bytes. The walk goes through these with its set at hand, and looks at nothing but the bytes and the kinds of
+characters of siblings, which lie side by side. Only where a byte leads elsewhere the general walk takes over again, for
+that child's subtree.
+
+What is passed has the needs and the exits of the *base*, the set with which skimming began. Where it leads to shifts,
+they rise with each character.
 """
 
 from __future__ import annotations
 
 from .characters import INSIDE
-from .earley import step
+from .earley import expand, step
 from .families import takes_all
 from .jit import int64, kernel
-from .loops import ALONE, LEVEL, RISING, settled, stays
+from .loops import ALONE, LEVEL, RISING, is_shift, is_symbolic, settled, stays
 from .moves import has_exceptions, known_move
 from .ranges import add_exits, add_found
 from .tables import (
@@ -20,6 +24,7 @@ from .tables import (
     FEATURES,
     FULL,
     HAS_EXIT,
+    HAS_SYMBOLIC,
     NEXT_LEVEL,
     OFF_SKIMMING,
     UNKNOWN,
@@ -43,6 +48,10 @@ FIRST, END, NEXT, HERE, OTHER = 0, 1, 2, 3, 4
 STATE = 5
 """A column of `stack` that only chains use (`matcher.chain`); NO_STATE elsewhere."""
 NO_STATE = -1
+BASE, LESS = 6, 7
+"""Columns of a level that is skimmed: the base; how many characters begin on the way to its node, or LEVEL_NEEDS."""
+LEVEL_NEEDS = -1
+"""Nothing rises: bytes lead back to the set."""
 SKIMMED = -1
 """The FIRST of a level that is skimmed; its NEXT is a place in the list of children."""
 
@@ -60,7 +69,27 @@ def can_skim(h: Heap, number: int, byte: int) -> int:
     after = known_move(h, number, byte)
     if after == UNKNOWN:
         after = step(h, number, byte)
-    return FULL if after == FULL else int(after == number)
+    return FULL if after == FULL else int(leads_back(h, number, after, is_rising(h, number)))
+
+
+@kernel
+def is_rising(h: Heap, number: int) -> bool:
+    """Whether what is skimmed from a set leads to its shifts."""
+    return bool(sets(h)[number]["flags"] & HAS_SYMBOLIC) and is_symbolic(h, number)
+
+
+@kernel
+def leads_back(h: Heap, number: int, after: int, rising: bool) -> bool:
+    """Whether a set after some character is the set before it, or if `rising` the shift of that."""
+    if not rising or after == DEAD or after == UNKNOWN:
+        return bool(after == number)
+    if sets(h)[after]["shift_of"] == number:
+        return True
+    if not is_shift(h, number, after):
+        return False
+    if sets(h)[after]["shift_of"] == 0:
+        sets(h)[after]["shift_of"] = number
+    return True
 
 
 @kernel
@@ -76,6 +105,14 @@ def begin_skimming(h: Heap, level: int, first: int, end: int, number: int) -> No
 
 
 @kernel
+def set_base(h: Heap, level: int, number: int, begun: int) -> None:
+    """Let the set of a level, whose node is after so many characters, be the base."""
+    at = stack(h)
+    at[level, BASE] = number
+    at[level, LESS] = begun if is_rising(h, number) else LEVEL_NEEDS
+
+
+@kernel
 def skim(h: Heap, level: int) -> int:
     """Pass the children to which the set of a level loops, and what it loops to below them, up to the next other child.
 
@@ -85,6 +122,9 @@ def skim(h: Heap, level: int) -> int:
     at = stack(h)
     bytes_ = child_bytes(h)
     below = subtrees(h)
+    base = int64(at[level, BASE])
+    less = int64(at[level, LESS])
+    rising = less != LEVEL_NEEDS
     number = int64(at[level, HERE])
     row = moves(h)[sets(h)[number]["row"]]
     place = int64(at[level, NEXT])
@@ -93,14 +133,16 @@ def skim(h: Heap, level: int) -> int:
     token = start_token(h, place, end)
     while True:
         if place == end:
-            if at[level - 1, FIRST] == SKIMMED and at[level - 1, HERE] == number:
+            if at[level - 1, FIRST] == SKIMMED and at[level - 1, BASE] == base and at[level - 1, LESS] == less:
                 level -= 1
+                number = int64(at[level, HERE])
+                row = moves(h)[sets(h)[number]["row"]]
                 place = int64(at[level, NEXT])
                 end = int64(at[level, END])
                 continue
             head(h)[NEXT_LEVEL] = level
             last = children(h)[end - 1]
-            status = add_passed(h, number, first, int64(last["end"]), token, int64(last["end_token"]))
+            status = add_passed(h, level, first, int64(last["end"]), token, int64(last["end_token"]))
             return FULL if status == FULL else NO_CHILD
         byte = bytes_[place]
         after = int64(row[byte])
@@ -108,29 +150,49 @@ def skim(h: Heap, level: int) -> int:
         target = after
         if kinds & INSIDE and after != DEAD and after != UNKNOWN:
             target = settled(h, after, children(h)[place]["way"])
-        mode = int64(ALONE)
-        if target == number:
-            mode = is_passed(h, number, kinds & ~INSIDE, place)
-        if target == FULL or mode == FULL:
+        if target == FULL:
+            return FULL
+        back = leads_back(h, number, target, rising)
+        mode = is_passed(h, target, kinds & ~INSIDE, place) if back else int64(ALONE)
+        if mode == FULL:
             return FULL
         place += 1
-        if mode == LEVEL:
+        if mode != ALONE:
             continue
         at[level, NEXT] = place
-        if after == number and not kinds & INSIDE:
-            level += 1
-            end = int64(below[place - 1]["end"])
-            place = int64(below[place - 1]["first"])
-            begin_skimming(h, level, place, end, number)
-            continue
+        if back and not kinds & INSIDE:
+            status = int64(1) if after == number else continues(h, number, after)
+            if status == FULL:
+                return FULL
+            if status == 1:
+                level += 1
+                end = int64(below[place - 1]["end"])
+                place = int64(below[place - 1]["first"])
+                begin_skimming(h, level, place, end, after)
+                at[level, BASE] = base
+                at[level, LESS] = less
+                number = after
+                row = moves(h)[sets(h)[number]["row"]]
+                continue
         child = children(h)[place - 1]
-        if add_passed(h, number, first, int64(child["node"]), token, int64(child["first_token"])) == FULL:
+        if add_passed(h, level, first, int64(child["node"]), token, int64(child["first_token"])) == FULL:
             return FULL
         if after != DEAD:
             head(h)[NEXT_LEVEL] = level
             return place - 1
         first = int64(child["end"])
         token = int64(child["end_token"])
+
+
+@kernel
+def continues(h: Heap, number: int, after: int) -> int:
+    """Whether the shift of a set can be skimmed from as well: 1, 0 or FULL."""
+    if expand(h, after) == FULL:
+        return FULL
+    record = sets(h)[after]
+    if record["row"] == DEAD_ROW or record["narrow"] > 0:
+        return 0
+    return int(record["need"] == sets(h)[number]["need"] + 1)
 
 
 @kernel
@@ -147,12 +209,12 @@ def start_token(h: Heap, place: int, end: int) -> int:
 
 @kernel
 def is_passed(h: Heap, number: int, kinds: int, place: int) -> int:
-    """Whether all texts below a child that leads a set back to itself may follow it too: LEVEL, ALONE or FULL.
+    """Whether all texts below a child may follow the set or the shift to which it leads back. ALONE if not, or FULL.
 
     As `stays` and `takes_all` tell; they are not called where it is known what they say.
     """
     known = loops(h)[number]
-    if (kinds & ~known["loops"]) == 0 and (kinds & known["raises"]) == 0:
+    if (kinds & ~known["loops"]) == 0 and ((kinds & known["raises"]) == 0 or sets(h)[number]["flags"] & HAS_SYMBOLIC):
         return LEVEL
     may_stay = (kinds & ~known["loops"] & known["asked"]) == 0
     others = families(h)[number]
@@ -165,18 +227,23 @@ def is_passed(h: Heap, number: int, kinds: int, place: int) -> int:
         mode = stays(h, number, kinds, most)
     if mode == ALONE:
         mode = takes_all(h, number, kinds, most)
-    return mode if mode != RISING else ALONE
+    return mode
 
 
 @kernel
-def add_passed(h: Heap, number: int, first: int, end: int, token: int, end_token: int) -> int:
-    """Add the tokens and the exits of a set at nodes [first, end), to all of which it loops. Returns 0 or FULL."""
+def add_passed(h: Heap, level: int, first: int, end: int, token: int, end_token: int) -> int:
+    """Add the tokens of nodes [first, end), passed at a level, and the exits of its base there. Returns 0 or FULL."""
     if first == end:
         return 0
-    record = sets(h)[number]
-    if record["flags"] & HAS_EXIT and add_exits(h, first, end, number, 0, LEVEL) == FULL:
+    base = int64(stack(h)[level, BASE])
+    less = int64(stack(h)[level, LESS])
+    record = sets(h)[base]
+    rising = less != LEVEL_NEEDS
+    if not rising:
+        less = int64(0)
+    if record["flags"] & HAS_EXIT and add_exits(h, first, end, base, less, RISING if rising else LEVEL) == FULL:
         return FULL
-    return add_found(h, token, end_token, int64(record["need"]), False)
+    return add_found(h, token, end_token, int64(record["need"] - less), rising)
 
 
 @kernel

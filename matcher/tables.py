@@ -202,7 +202,7 @@ ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
     "cleared": (np.int32, 2),  # scratch of a trie walk: ranges of `trie_ids`
     "path": (np.int32, 2),  # scratch of walks below exits: (branch, set)
     "below": (np.int32, 2),  # scratch: (branch, set) that are still to be described
-    "stack": (np.int32, 6),  # scratch of a trie walk: (first child, end, next child, set, pivot's set, state)
+    "stack": (np.int32, 8),  # scratch of a trie walk, a level each: see `skim.py`
     "family": (np.int32, 2),  # scratch: sets, and after how many characters each was met
     "tallies": (np.int64, 2),  # scratch: counts by byte, or by units
     "key": (np.int32, 0),  # scratch: the description of a mask
