@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .jit import entry, int64, kernel
 
-__all__ = ["BROKEN", "INSIDE", "KINDS", "byte_kinds", "first_tail", "kind_chains", "read_characters"]
+__all__ = ["BROKEN", "INSIDE", "KINDS", "byte_kinds", "first_tail", "kind_chains", "read_characters", "span"]
 
 BROKEN = 62
 """The kind of what is no character."""

@@ -40,7 +40,8 @@ from .tables import (
 from .worklist import Heap
 
 PRICE = 512
-"""A walk looks for a family after each so many nodes that it has visited, so that this takes a part of its time."""
+"""A walk looks for a family after each so many nodes at which it did not know what to do (VISITED), so that this takes
+a part of its time."""
 FEW_ITEMS = 4
 """Sets of more items have no family: stepping from each to each takes too long."""
 

@@ -261,7 +261,10 @@ def write_mask(h: Heap, mask: int, out: int) -> int:
 
 @kernel
 def allows_nothing(h: Heap, mask: int, row: np.ndarray) -> bool:
-    """Whether a finished mask, which is written out in `row`, allows no token. A list or a row may say so too."""
+    """Whether a finished mask, which is written out in `row`, allows no token.
+
+    It may be kept as no mask at all, as a row that is empty, or as a list of words that are zero.
+    """
     record = masks(h)[mask]
     for i in range(record["first"], record["first"] + 2 * record["size"], 2):
         if arena(h)[i + 1] != 0:

@@ -1,7 +1,7 @@
 """What a walk finds, as two lists of ranges, since neighbours in the trie usually share their fate.
 
     found   (first, end, need, rising)                tokens `trie_ids[first:end]`
-    exits   (first, end, hole, counted, units, mode)  trie nodes [first, end), those with children
+    exits   (first, end, hole, counted, units, mode)  trie nodes [first, end); only those with children matter
 
 `rising`: each character that a token begins adds one to its need. The modes of exits: ALONE, one node;
 LEVEL, all nodes that are not inside a character; RISING, the same, and each character adds one to the units.

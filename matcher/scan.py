@@ -67,7 +67,7 @@ from .tables import (
 from .worklist import Heap, stop
 
 WHOLE_SUBTREE = 4
-"""Subtrees of fewer nodes are walked without asking whether that is needed."""
+"""Subtrees of at most so many nodes are walked without asking whether that is needed."""
 NO_PIVOT = 256
 """Not a byte: the mask is not derived from another one."""
 NO_COVER = -3
@@ -182,16 +182,16 @@ def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> int:
         if following < end:
             level += 1
             below = subtrees(h)[place]
-            loops = int64(0)
+            loops_here = int64(0)
             alone = cover == NO_COVER and other == DEAD
             if alone and begins_chain(h, after):
                 begin_chain(h, level, below["first"], below["end"], after)
                 continue
-            if alone and end > node + limit(h, WHOLE_SUBTREE):
-                loops = can_skim(h, after, byte)
-            if loops == FULL:
+            if alone and not kinds & INSIDE and end > node + limit(h, WHOLE_SUBTREE):
+                loops_here = can_skim(h, after, byte)
+            if loops_here == FULL:
                 return FULL
-            if loops == 1:
+            if loops_here == 1:
                 begin_skimming(h, level, below["first"], below["end"], after)
                 set_base(h, level, after, int64(child["begun"]))
             elif enter(h, level, below["first"], below["end"], after, other) == FULL:
@@ -204,7 +204,7 @@ def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> int:
 def whole_subtree(h: Heap, number: int, kinds: int, most: int) -> int:
     """Whether all texts of a subtree can follow a set, as `stays` and `takes_all` tell. ALONE if not, or FULL.
 
-    Those with few moves and those with exceptions are not asked for each kind of characters.
+    Sets with few moves and sets with exceptions are not asked for each kind of characters.
     """
     if expand(h, number) == FULL:
         return FULL

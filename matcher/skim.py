@@ -44,21 +44,27 @@ from .worklist import Heap
 NO_CHILD = -3
 """Not a place in a list, and not one of the statuses of a kernel."""
 FIRST, END, NEXT, HERE, OTHER = 0, 1, 2, 3, 4
-"""Columns of `stack`."""
+"""Columns of `stack`, which has a level for each list of children that the walk is in the middle of: their places
+[FIRST, END), the place of the next one, the set at their parent, and the pivot's set there. Where a set lists its
+moves, NEXT tells which of these is next (`scan.enter`); in a chain it is a byte (`matcher.chain`)."""
 STATE = 5
-"""A column of `stack` that only chains use (`matcher.chain`); NO_STATE elsewhere."""
+"""The state in place of a set, in a chain; NO_STATE elsewhere."""
 NO_STATE = -1
 BASE, LESS = 6, 7
 """Columns of a level that is skimmed: the base; how many characters begin on the way to its node, or LEVEL_NEEDS."""
 LEVEL_NEEDS = -1
 """Nothing rises: bytes lead back to the set."""
 SKIMMED = -1
-"""The FIRST of a level that is skimmed; its NEXT is a place in the list of children."""
+"""The FIRST of a level that is skimmed, which is not needed there."""
 
 
 @kernel
 def can_skim(h: Heap, number: int, byte: int) -> int:
-    """Whether a set (expanded) loops, and all its moves are in its row: 1, 0 or FULL. `byte` has led to it."""
+    """Whether a set (expanded) loops, and all its moves are in its row: 1, 0 or FULL.
+
+    It loops if the byte that has led to it leads back to it. After the last byte of a longer character, which begins
+    none, it does if some kind of characters is known to.
+    """
     record = sets(h)[number]
     if record["row"] == DEAD_ROW or record["narrow"] > 0 or head(h)[FEATURES] & OFF_SKIMMING:
         return 0
@@ -161,7 +167,7 @@ def skim(h: Heap, level: int) -> int:
             continue
         at[level, NEXT] = place
         if back and not kinds & INSIDE:
-            status = int64(1) if after == number else continues(h, number, after)
+            status = int64(1) if after == number else continues(h, after)
             if status == FULL:
                 return FULL
             if status == 1:
@@ -185,14 +191,12 @@ def skim(h: Heap, level: int) -> int:
 
 
 @kernel
-def continues(h: Heap, number: int, after: int) -> int:
-    """Whether the shift of a set can be skimmed from as well: 1, 0 or FULL."""
+def continues(h: Heap, after: int) -> int:
+    """Whether the shift of a set can be skimmed from as well: 1, 0 or FULL. It has exceptions no more than the set."""
     if expand(h, after) == FULL:
         return FULL
     record = sets(h)[after]
-    if record["row"] == DEAD_ROW or record["narrow"] > 0:
-        return 0
-    return int(record["need"] == sets(h)[number]["need"] + 1)
+    return int(record["row"] != DEAD_ROW and record["narrow"] == 0)
 
 
 @kernel
@@ -211,7 +215,7 @@ def start_token(h: Heap, place: int, end: int) -> int:
 def is_passed(h: Heap, number: int, kinds: int, place: int) -> int:
     """Whether all texts below a child may follow the set or the shift to which it leads back. ALONE if not, or FULL.
 
-    As `stays` and `takes_all` tell; they are not called where it is known what they say.
+    As `stays` and `takes_all` tell; they are not called where it is known what they say. Anything but ALONE means yes.
     """
     known = loops(h)[number]
     if (kinds & ~known["loops"]) == 0 and ((kinds & known["raises"]) == 0 or sets(h)[number]["flags"] & HAS_SYMBOLIC):

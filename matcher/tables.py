@@ -260,7 +260,7 @@ N_COVERS = STOPPED + 1  # covers in use
 FAMILY_SIZE = N_COVERS + 1  # sets in `family`
 NEXT_FAMILY = FAMILY_SIZE + 1  # how many nodes a walk visits before it looks for a family
 N_FOUND, N_EXITS, N_CLEARED = NEXT_FAMILY + 1, NEXT_FAMILY + 2, NEXT_FAMILY + 3  # entries of a walk's lists
-VISITED = N_CLEARED + 1  # nodes that a walk has looked at
+VISITED = N_CLEARED + 1  # nodes that a walk visited, without those that it passed by skimming or in chains
 NEXT_LEVEL = VISITED + 1  # the level at which it goes on after skimming, or after a chain
 # Addresses of linked kernels (`jit.linked`).
 LINK_EXPAND = NEXT_LEVEL + 1

@@ -45,7 +45,7 @@ def counted(draw: st.DrawFn) -> str:
     return "root ::= " + draw(st.sampled_from(forms))
 
 
-@pytest.mark.parametrize("name", ["fast", "without symbolic", "without shapes", "small limits"])
+@pytest.mark.parametrize("name", ["fast", "without symbolic", "without shapes", "without skimming", "small limits"])
 @given(st.data())
 def test_masks_near_bounds_equal_the_reference(name: str, data: st.DataObject) -> None:
     grammar = parse_gbnf(data.draw(counted()))
