@@ -83,7 +83,7 @@ MUTATIONS = (
     ),
     Mutation(
         "wrong-exit",
-        "matcher/scan.py",
+        "matcher/ranges.py",
         'out[size, 2] = -1 - item["origin"]',
         "out[size, 2] = 0",
         "whichever frame is completed, the text goes on after the first one",
