@@ -191,7 +191,7 @@ def test_dead_end_without_any_eos() -> None:
 def test_a_dead_end_is_one_however_its_mask_is_kept(
     source: str, tokens: list[bytes], path: list[int], features: int
 ) -> None:
-    """As no mask at all, as an empty row, as a list of words that are zero."""
+    """By shapes it usually is no mask at all; of a walk that goes without them it is an empty row."""
     vocabulary = Vocabulary([*tokens, b""], eos_ids=[len(tokens)])
     matcher = Matcher(compile_grammar(parse_gbnf(source), vocabulary, features=features))
     reference = ReferenceMatcher(parse_gbnf(source), vocabulary)
