@@ -16,6 +16,7 @@ from .grammar import (
     EMPTY,
     MAX_CLASS_RANGES,
     MAX_CLASS_TEXT,
+    MAX_COUNT,
     CharClass,
     Expression,
     Literal,
@@ -31,11 +32,9 @@ from .source import clip
 if TYPE_CHECKING:
     from lark import Token
 
-__all__ = ["BOOLEANS", "MAX_NUMBER", "Callbacks", "XGrammarCallbacks", "at", "number"]
+__all__ = ["BOOLEANS", "Callbacks", "XGrammarCallbacks", "at", "number"]
 
-MAX_NUMBER = 2**31 - 1
-"""The largest repetition bound and token id."""
-_MAX_DIGITS = len(str(MAX_NUMBER))
+_MAX_DIGITS = len(str(MAX_COUNT))
 BOOLEANS = frozenset({"true", "false"})
 _QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
@@ -50,8 +49,8 @@ def at(token: Token, message: str) -> GrammarError:
 def number(token: Token, digits: str) -> int:
     """The value of decimal digits; refuses what no 32-bit number can hold before converting it."""
     digits = digits.lstrip("0") or "0"
-    if len(digits) > _MAX_DIGITS or int(digits) > MAX_NUMBER:
-        raise at(token, f"{clip(digits)} is too large: numbers go up to {MAX_NUMBER:,}")
+    if len(digits) > _MAX_DIGITS or int(digits) > MAX_COUNT:
+        raise at(token, f"{clip(digits)} is too large: numbers go up to {MAX_COUNT:,}")
     return int(digits)
 
 

@@ -34,6 +34,7 @@ __all__ = [
     "MAX_CLASS_RANGES",
     "MAX_CLASS_TEXT",
     "MAX_CODE_POINT",
+    "MAX_COUNT",
     "NOTHING",
     "Alternatives",
     "Automaton",
@@ -70,6 +71,8 @@ MAX_CLASS_TEXT = 1_000_000
 """A class is written with at most so many characters."""
 MAX_CLASS_RANGES = 10_000
 """A class that is written down has at most so many ranges after merging; every table of a matcher grows with them."""
+MAX_COUNT = 2**31 - 1
+"""The largest bound of a repetition, and token id: tables hold 32 bits."""
 SURROGATES = (0xD800, 0xDFFF)
 
 Ranges = tuple[tuple[int, int], ...]

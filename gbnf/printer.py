@@ -16,11 +16,12 @@ import re
 from collections import deque
 from collections.abc import Iterator
 
-from .callbacks import BOOLEANS, MAX_NUMBER
+from .callbacks import BOOLEANS
 from .checks import references
 from .errors import GrammarError
 from .grammar import (
     EMPTY,
+    MAX_COUNT,
     Alternatives,
     Automaton,
     CharClass,
@@ -239,8 +240,8 @@ def _with_separators(tasks: list[_Task], separator: str, empty: str) -> list[_Ta
 
 
 def _quantifier(minimum: int, maximum: int | None) -> str:
-    if max(minimum, maximum or 0) > MAX_NUMBER:
-        raise GrammarError(f"GBNF has no spelling for more than {MAX_NUMBER:,} repetitions")
+    if max(minimum, maximum or 0) > MAX_COUNT:
+        raise GrammarError(f"GBNF has no spelling for more than {MAX_COUNT:,} repetitions")
     simple = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((minimum, maximum))
     if simple is not None:
         return simple
@@ -254,8 +255,8 @@ def _tokens(tokens: TokenSet) -> str:
         if tokens.exclude:
             raise GrammarError("GBNF has no spelling for a token set that excludes nothing")
         return "[]"
-    if not 0 <= min(tokens.ids) <= max(tokens.ids) <= MAX_NUMBER:
-        raise GrammarError(f"GBNF has no spelling for token ids below 0 or above {MAX_NUMBER:,}")
+    if not 0 <= min(tokens.ids) <= max(tokens.ids) <= MAX_COUNT:
+        raise GrammarError(f"GBNF has no spelling for token ids below 0 or above {MAX_COUNT:,}")
     return f"{'ExcludeToken' if tokens.exclude else 'Token'}({', '.join(map(str, tokens.ids))})"
 
 

@@ -34,6 +34,7 @@ from .errors import RegexError, RegexSyntaxError
 from .grammar import (
     ANY_CHAR,
     EMPTY,
+    MAX_COUNT,
     Alternatives,
     CharClass,
     Expression,
@@ -51,14 +52,12 @@ from .regex_classes import DOT, read_class, read_escape
 from .simplify import simplify
 from .time_limit import check_time
 
-__all__ = ["ANY_TEXT", "MAX_COUNT", "MAX_DEPTH", "MAX_LENGTH", "parse_regex", "parse_search", "regex_grammar"]
+__all__ = ["ANY_TEXT", "MAX_DEPTH", "MAX_LENGTH", "parse_regex", "parse_search", "regex_grammar"]
 
 MAX_LENGTH = 2**18
 """The longest pattern, in characters."""
 MAX_DEPTH = 1000
 """Groups nest at most this deep."""
-MAX_COUNT = 2**31 - 1
-"""The largest bound of a counted repetition."""
 ANY_TEXT = Repeat(ANY_CHAR, 0, None)
 """Any text at all, line breaks included."""
 

@@ -4,7 +4,7 @@ A matcher follows every way in which a text can be read, so an expression with o
 the fastest. Three rewritings cover what people write in patterns:
 
     (a|)            ->  a?
-    (a{i,j}){m,n}   ->  a{im,jn}      if the counts in between have no gaps
+    (a{i,j}){m,n}   ->  a{im,jn}      if the counts in between have no gaps, and are no larger than a count may be
     (a b){m,n} a    ->  a (b a){m,n}  the last a need not be told from the first
 
 The second turns `(a?){3}` or `([a-z]+)*` into one counter, the third lists such as
@@ -13,7 +13,7 @@ The second turns `(a?){3}` or `([a-z]+)*` into one counter, the third lists such
 
 from __future__ import annotations
 
-from .grammar import EMPTY, Alternatives, Expression, Repeat, Sequence, alternatives, fold, repeat, sequence
+from .grammar import EMPTY, MAX_COUNT, Alternatives, Expression, Repeat, Sequence, alternatives, fold, repeat, sequence
 
 __all__ = ["simplify"]
 
@@ -66,6 +66,8 @@ def _flat_repeat(item: Expression, minimum: int, maximum: int | None) -> Express
     if minimum != maximum and reach is not None and reach + 1 < low * (minimum + 1):
         return repeat(item, minimum, maximum)
     longest = None if high is None or maximum is None else high * maximum
+    if max(low * minimum, longest or 0) > MAX_COUNT:
+        return repeat(item, minimum, maximum)
     return repeat(item.item, low * minimum, longest)
 
 

@@ -5,9 +5,10 @@ subtrees are merged into one trie and walked together. A branch is a node of it:
 nodes it stands for (those with children; childless ones have done their part), and the
 tokens that end there. Its children are worked out the first time a walk reaches it.
 
-A text that may end anywhere has exits all over the trie. Then the root branch keeps ranges of nodes, and a
-child is worked out for one byte at a time: by looking, for each node of that byte, whether its
-parent is in a range.
+Where few bytes can follow, the children of a branch with many members are not merged: a child is worked
+out for one byte at a time, by looking that up below each member. A text that may end anywhere has
+exits all over the trie. Then the root branch keeps ranges of nodes, and all its children are worked out in this
+way: by looking, for each node of that byte, whether its parent is in a range.
 
 With a symbolic count, each exit has used some units. Members and tokens are kept in order of
 units, so that a context with its bounds takes a slice.
@@ -18,6 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from .jit import int64, kernel, linked
+from .levels import NO_CHILD, find_byte
 from .loops import ALONE, RISING
 from .tables import (
     ARENA_STOP,
@@ -48,8 +50,10 @@ from .worklist import Heap, stop
 
 LARGE = 2048
 """A group with exits at more trie nodes keeps them as ranges."""
-UNEXPANDED, BY_BYTE = -1, -2
-"""Values of a branch's `child_size`. BY_BYTE: `child_first` is a table of 256 branches, each 0 until it is known."""
+SEVERAL = 8
+"""A branch of at most so many members is expanded whatever can follow."""
+UNEXPANDED, MEMBERS_BY_BYTE, RANGES_BY_BYTE = -1, -2, -3
+"""Values of a branch's `child_size`. By byte: `child_first` is a table of 256 branches, each 0 until it is known."""
 NO_BRANCH = -3
 """No child, and not one of the statuses of a kernel."""
 
@@ -129,8 +133,7 @@ def store_root(h: Heap, hole: int, counted: int, n_exits: int) -> int:
 def store_ranges(h: Heap, branch: int, hole: int, counted: int, n_exits: int, ranges: int) -> int:
     """A root branch of many exits: (first node, end, units, mode), in order of nodes. Returns 0 or FULL."""
     first = take(h, 4 * ranges)
-    table = take(h, 256)
-    if first == FULL or table == FULL:
+    if first == FULL or open_table(h, branch, RANGES_BY_BYTE) == FULL:
         return FULL
     words = arena(h)
     at = first
@@ -141,13 +144,22 @@ def store_ranges(h: Heap, branch: int, hole: int, counted: int, n_exits: int, ra
             words[at + 2] = exits(h)[x, 4]
             words[at + 3] = exits(h)[x, 5]
             at += 4
-    for byte in range(256):
-        words[table + byte] = 0
     record = branches(h)[branch]
     record["member_first"] = first
     record["member_size"] = ranges
-    record["child_first"] = table
-    record["child_size"] = BY_BYTE
+    return 0
+
+
+@kernel
+def open_table(h: Heap, branch: int, kind: int) -> int:
+    """Let the children of a branch be worked out by byte. Returns 0 or FULL."""
+    table = take(h, 256)
+    if table == FULL:
+        return FULL
+    for byte in range(256):
+        arena(h)[table + byte] = 0
+    branches(h)[branch]["child_first"] = table
+    branches(h)[branch]["child_size"] = kind
     return 0
 
 
@@ -224,11 +236,18 @@ def find_child(h: Heap, number: int, byte: int) -> int:
 
 
 @linked(LINK_EXPAND_BRANCH)
-def expand_branch(h: Heap, number: int) -> int:
-    """Merge the children of all members of a branch by their bytes. Returns 0 or FULL."""
+def expand_branch(h: Heap, number: int, few: int) -> int:
+    """Merge the children of all members of a branch by their bytes. Returns 0 or FULL.
+
+    Where `few` bytes can follow, those of many members are left to `child_by_byte`.
+    """
     branch = branches(h)[number]
     if branch["child_size"] != UNEXPANDED:
         return 0
+    if few and branch["member_size"] > limit(h, SEVERAL):
+        return open_table(h, number, MEMBERS_BY_BYTE)
+    if branch["member_size"] == 1:
+        return expand_only_member(h, number)
     count_children(h, number)
     tally = tallies(h)
     used = 0
@@ -252,6 +271,32 @@ def expand_branch(h: Heap, number: int) -> int:
     branch["child_first"] = child_first
     branch["child_size"] = used
     head(h)[N_BRANCHES] = first_branch + used
+    return 0
+
+
+@kernel
+def expand_only_member(h: Heap, number: int) -> int:
+    """The same where nothing is to be merged, as below most branches: the children are those of the trie, in order."""
+    branch = branches(h)[number]
+    node = arena(h)[branch["member_first"]]
+    units = arena(h)[branch["member_first"] + 1]
+    first = int64(trie_nodes(h)[node]["first_child"])
+    size = trie_nodes(h)[node + 1]["first_child"] - first
+    first_branch = head(h)[N_BRANCHES]
+    child_first = take(h, 2 * size)
+    if child_first == FULL or first_branch + size > len(branches(h)):
+        return FULL
+    for c in range(size):
+        child = children(h)[first + c]
+        members = int64(child["end"] > child["node"] + 1)
+        if new_branch(h, first_branch + c, members, int64(child["end_own"] - child["first_token"])) == FULL:
+            return FULL
+        add_child(h, first_branch + c, child, units)
+        arena(h)[child_first + 2 * c] = child_bytes(h)[first + c]
+        arena(h)[child_first + 2 * c + 1] = first_branch + c
+    branch["child_first"] = child_first
+    branch["child_size"] = size
+    head(h)[N_BRANCHES] = first_branch + size
     return 0
 
 
@@ -315,17 +360,18 @@ def fill_children(h: Heap, number: int) -> None:
             add_child(h, tallies(h)[child_bytes(h)[c], MEMBERS], children(h)[c], units)
 
 
-# ── Children of large roots ─────────────────────────────────────────────────────────────
+# ── Children by byte ────────────────────────────────────────────────────────────────────
 
 
 @linked(LINK_CHILD_BY_BYTE)
 def child_by_byte(h: Heap, number: int, byte: int) -> int:
-    """The child of a large root for a byte, or NO_BRANCH; worked out once. FULL without room."""
+    """The child for a byte, or NO_BRANCH, of a branch with a table; worked out once. FULL without room."""
     place = branches(h)[number]["child_first"] + byte
     known = int64(arena(h)[place])
     if known != 0:
         return known
-    members, tokens = count_nodes(h, number, byte)
+    in_ranges = branches(h)[number]["child_size"] == RANGES_BY_BYTE
+    members, tokens = count_nodes(h, number, byte) if in_ranges else count_below(h, number, byte)
     child = head(h)[N_BRANCHES]
     if members + tokens == 0:
         arena(h)[place] = NO_BRANCH
@@ -333,11 +379,43 @@ def child_by_byte(h: Heap, number: int, byte: int) -> int:
     if child >= len(branches(h)) or new_branch(h, child, members, tokens) == FULL:
         return FULL
     head(h)[N_BRANCHES] = child + 1
-    place_nodes(h, number, byte, child)
-    branches(h)[child]["member_size"] = members
-    branches(h)[child]["token_size"] = tokens
+    if in_ranges:
+        place_nodes(h, number, byte, child, members, tokens)
+    else:
+        place_below(h, number, byte, child)
     arena(h)[place] = child
     return child
+
+
+@kernel
+def find_below(h: Heap, node: int, byte: int) -> int:
+    """The place of a byte among the children of a trie node, or NO_CHILD."""
+    return find_byte(h, int64(trie_nodes(h)[node]["first_child"]), int64(trie_nodes(h)[node + 1]["first_child"]), byte)
+
+
+@kernel
+def count_below(h: Heap, number: int, byte: int) -> tuple[int, int]:
+    """Count the members and tokens of the child of a branch of members."""
+    branch = branches(h)[number]
+    members = int64(0)
+    tokens = int64(0)
+    for m in range(branch["member_first"], branch["member_first"] + 2 * branch["member_size"], 2):
+        place = find_below(h, int64(arena(h)[m]), byte)
+        if place != NO_CHILD:
+            child = children(h)[place]
+            members += child["end"] > child["node"] + 1
+            tokens += child["end_own"] - child["first_token"]
+    return members, tokens
+
+
+@kernel
+def place_below(h: Heap, number: int, byte: int, child: int) -> None:
+    """Put the nodes of a byte below the members of a branch into its child, in order of units."""
+    branch = branches(h)[number]
+    for m in range(branch["member_first"], branch["member_first"] + 2 * branch["member_size"], 2):
+        place = find_below(h, int64(arena(h)[m]), byte)
+        if place != NO_CHILD:
+            add_child(h, child, children(h)[place], arena(h)[m + 1])
 
 
 @kernel
@@ -386,7 +464,7 @@ def count_nodes(h: Heap, number: int, byte: int) -> tuple[int, int]:
 
 
 @kernel
-def place_nodes(h: Heap, number: int, byte: int, child: int) -> None:
+def place_nodes(h: Heap, number: int, byte: int, child: int, members: int, tokens: int) -> None:
     """Put the nodes of a byte below a large root into its child, each at the next place of its units."""
     starts = tallies(h)
     into = branches(h)[child]
@@ -406,3 +484,5 @@ def place_nodes(h: Heap, number: int, byte: int, child: int) -> None:
             words[at] = trie_ids(h)[t]
             words[at + 1] = units
             starts[units, TOKENS] += 1
+    into["member_size"] = members
+    into["token_size"] = tokens

@@ -9,14 +9,13 @@ becomes a set, and the general walk takes over for that child's subtree.
 from __future__ import annotations
 
 from .jit import int64, kernel
+from .levels import END, FIRST, HERE, NEXT, NO_CHILD, NO_STATE, STATE, begin_link, find_byte
 from .plain import plain_target
 from .ranges import add_found
 from .sets import singleton
-from .skim import END, FIRST, HERE, NEXT, NO_CHILD, NO_STATE, OTHER, STATE, find_byte
 from .tables import (
     BYTE,
     BYTES_ONLY,
-    DEAD,
     FEATURES,
     FULL,
     HAS_EXIT,
@@ -37,8 +36,6 @@ from .worklist import Heap
 
 NO_BYTE = 256
 """Not a byte."""
-# A level of `stack` in a chain has the state in STATE. FIRST and END are the children, NEXT is the next byte, and HERE
-# is a set whose only item differs in nothing but the state.
 
 
 @kernel
@@ -68,19 +65,7 @@ def begins_chain(h: Heap, number: int) -> bool:
 @kernel
 def begin_chain(h: Heap, level: int, first: int, end: int, number: int) -> None:
     """Begin with the children [first, end) of a node, at which a set begins a chain, at a level of the stack."""
-    enter_link(h, level, first, end, number)
-    stack(h)[level, STATE] = items(h)[sets(h)[number]["first"]]["state"]
-
-
-@kernel
-def enter_link(h: Heap, level: int, first: int, end: int, number: int) -> None:
-    """Begin with the children [first, end) of a node at a level of the stack, from the first byte on."""
-    at = stack(h)
-    at[level, FIRST] = first
-    at[level, END] = end
-    at[level, NEXT] = 0
-    at[level, HERE] = number
-    at[level, OTHER] = DEAD
+    begin_link(h, level, first, end, number, int64(items(h)[sets(h)[number]["first"]]["state"]))
 
 
 @kernel
@@ -117,9 +102,8 @@ def follow_chain(h: Heap, level: int) -> int:
             return FULL
         below = subtrees(h)[place]
         if below["first"] < below["end"]:
-            enter_link(h, level + 1, below["first"], below["end"], at[level, HERE])
+            begin_link(h, level + 1, below["first"], below["end"], int64(at[level, HERE]), target)
             level += 1
-            at[level, STATE] = target
 
 
 @kernel

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from infernix.gbnf.checks import check_tokens
 from infernix.gbnf.errors import GrammarError, LimitError
-from infernix.gbnf.grammar import Grammar, Rule, RuleRef, TokenSet, walk
+from infernix.gbnf.grammar import MAX_COUNT, Grammar, Rule, RuleRef, TokenSet, walk
 from infernix.gbnf.time_limit import time_limit
 
 from . import tables
@@ -288,6 +288,8 @@ class Linker:
             if automaton.bounds is not None:
                 counter = used["counters"] + len(bounds)
                 minimum, maximum = automaton.bounds
+                if max(minimum, maximum or 0) > MAX_COUNT:
+                    raise LimitError(f"repetition counts end at {MAX_COUNT}")
                 bounds.append((minimum, -1 if maximum is None else maximum, rule))
             sizes.extend((len(edges) // COLUMNS, automaton.states, len(automaton.literals), counter))
             flat += edges

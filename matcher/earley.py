@@ -126,7 +126,7 @@ def predict(h: Heap, number: int) -> int:
     edge_table = edges(h)
     waiting = waits(h)
     i = 0
-    while i < head(h)[AGENDA_SIZE + CLOSURE]:
+    while i < head(h)[AGENDA_SIZE + CLOSURE] and not head(h)[OVERFLOW]:
         item = todo[i, CLOSURE]
         i += 1
         state = state_table[item["state"]]
@@ -256,7 +256,7 @@ def complete_all(h: Heap) -> int:
     todo = agenda(h)
     begin(h, COMPLETED)
     i = 0
-    while i < head(h)[AGENDA_SIZE + STEP]:
+    while i < head(h)[AGENDA_SIZE + STEP] and not head(h)[OVERFLOW]:
         item = todo[i, STEP]
         i += 1
         if item["state"] != EXIT and is_final(h, item["state"], item["count"]):

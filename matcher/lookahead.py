@@ -52,7 +52,7 @@ def lookahead_masks(matchers: Sequence[Matcher | None], drafts: Sequence[Sequenc
     `uint8[B, K + 1]` of `Position`. Rows whose matcher is None are UNCONSTRAINED and not
     written. Every matcher ends where it began, whatever happens.
 
-    Raises ValueError for shapes that do not fit.
+    Raises ValueError for shapes that do not fit, TypeError for what has none.
     """
     batch = len(matchers)
     if len(drafts) != batch:
@@ -66,6 +66,8 @@ def lookahead_masks(matchers: Sequence[Matcher | None], drafts: Sequence[Sequenc
 
 
 def _width(out: Any, batch: int) -> int:
+    if not hasattr(out, "shape"):
+        raise TypeError(f"out is a numpy array or a torch tensor, not {type(out).__name__}")
     shape = tuple(out.shape)
     if len(shape) != 3 or shape[0] != batch or not 1 <= shape[1] <= MAX_DRAFTS + 1:
         raise ValueError(f"out must be [{batch}, 1 to {MAX_DRAFTS + 1}, words], not {list(shape)}")

@@ -22,6 +22,7 @@ from .scan import NO_PIVOT
 from .shape import shape_of
 from .tables import (
     ARENA_STOP,
+    CARRIED,
     FEATURES,
     FULL,
     ITEMS_STOP,
@@ -294,6 +295,8 @@ def fill(h: Heap, number: int, out: int) -> int:
     Returns a handle for next time: twice the number of a mask with listed words, one more than twice the number
     of the dense row that the mask is, NOTHING if it allows no token. FULL or NO_ROW without room.
     """
+    if head(h)[CARRIED]:
+        return FULL
     mask = int64(sets(h)[number]["mask"])
     if mask < 0 and is_whole(h, number):
         mask = whole_mask(h, number)

@@ -17,6 +17,7 @@ kernel, under the store's lock.
 from __future__ import annotations
 
 from operator import index
+from time import monotonic, sleep
 from typing import Any, NoReturn, SupportsIndex
 
 import numpy as np
@@ -37,6 +38,10 @@ MAX_ROLLBACK = 1 << 14
 """Positions that a matcher remembers at least."""
 FORGET_AT = 2 * MAX_ROLLBACK
 """When more are remembered, the oldest are forgotten."""
+BYTES_AT_ONCE = 16
+"""So many bytes are read in one call of a kernel, not to be interrupted; those of an ambiguous text may take long."""
+LONG, BRIEFLY = 0.01, 0.001
+"""Seconds: if one call takes so long, others get their turn for so long."""
 
 
 class Matcher:
@@ -117,12 +122,11 @@ class Matcher:
         Returns what its KnownSet has for it.
         """
         store = self.compiled.store
-        store.lock.acquire()  # a `with` takes twice as long
-        try:
+        with store.lock:
             heap = self.heap
             masks = heap.masks
             out = masks.spare_row() if address is None else address
-            handle = FULL if heap.retired else store.fill(heap.address, self._at.number, out)
+            handle = store.fill(heap.address, self._at.number, out) if heap is store.heap else FULL
             if handle == FULL or handle == NO_ROW:
                 handle = store.call(self, fill, out)
                 heap = self.heap
@@ -134,8 +138,6 @@ class Matcher:
             self._at.mask = found
             if address is None and type(found) is int and masks is heap.masks:  # not if there are new ones meanwhile
                 masks.keep_spare(found)
-        finally:
-            store.lock.release()
         return found
 
     def _write_out(self, mask: int) -> memoryview:
@@ -186,10 +188,9 @@ class Matcher:
         store = self.compiled.store
         if token in store.eos_ids:
             return self._end(token)
-        store.lock.acquire()  # a `with` takes twice as long
-        try:
+        with store.lock:
             heap = self.heap
-            number = FULL if heap.retired else store.advance(heap.address, self._at.number, token)
+            number = store.advance(heap.address, self._at.number, token) if heap is store.heap else FULL
             if number == FULL:
                 number = store.call(self, advance, token)
                 heap = self.heap
@@ -198,8 +199,6 @@ class Matcher:
                 raise TokenRejected(f"token {token} ({spelling!r}) is not allowed here", token)
             after = heap.known_set(number)
             heap.remember_step(self._at, token, after)
-        finally:
-            store.lock.release()
         return after
 
     def _end(self, token: int) -> KnownSet:
@@ -216,25 +215,39 @@ class Matcher:
         """
         if not isinstance(data, bytes | bytearray | memoryview):
             raise TypeError(f"accept_bytes takes bytes, not {type(data).__name__}")
+        data = bytes(data)  # of a memoryview, whatever its items are
         if self.is_terminated() and data:
             raise TokenRejected("bytes after the end of the text")
-        if not data:
-            self._history.append(self._at)
-            return
-        text = np.frombuffer(data, dtype=np.uint8)
+        kept = len(self._history)
+        try:
+            for first in range(0, len(data), BYTES_AT_ONCE):
+                begun = monotonic()
+                known = self._after_bytes(data, first)
+                if monotonic() - begun > LONG:
+                    sleep(BRIEFLY)  # or this thread would have the lock again before those that wait for it
+                self._history[kept:] = [known]  # a matcher that moves to another heap takes along what is here
+                self._at = known
+        except BaseException:
+            del self._history[kept:]
+            self._at = self._history[-1]
+            raise
+        self._history[kept:] = [self._at]
+        if len(self._history) > FORGET_AT:
+            self._forget()
+
+    def _after_bytes(self, data: bytes, first: int) -> KnownSet:
+        """The set after some of the bytes, from `first` on. Other matchers may take their turn before the next ones."""
+        text = np.frombuffer(data, dtype=np.uint8)[first : first + BYTES_AT_ONCE]
         taken = np.zeros(1, dtype=np.int64)
         store = self.compiled.store
         with store.lock:
             # A retry after the heap was full starts over from the current set.
-            after = store.call(self, _advance_from_start, text, taken)
-            known = self.heap.known_set(after)
-        if after == DEAD:
-            offset = int(taken[0])
+            number = store.call(self, _advance_from_start, text, taken)
+            known = self.heap.known_set(number)
+        if number == DEAD:
+            offset = first + int(taken[0])
             raise TokenRejected(f"byte 0x{data[offset]:02x} at offset {offset} is not allowed here", offset=offset)
-        self._at = known
-        self._history.append(known)
-        if len(self._history) > FORGET_AT:
-            self._forget()
+        return known
 
     def can_end(self) -> bool:
         """Whether the text so far is in the language."""
@@ -275,7 +288,7 @@ class Matcher:
 
     def rollback(self, mark: int) -> None:
         """Return to a position of this matcher's own past. Raises ValueError for any other."""
-        kept = mark - self._forgotten
+        kept = as_integer(mark, "a position") - self._forgotten
         if not 0 < kept <= len(self._history):
             raise ValueError(f"position {mark} is not in the remembered past of this matcher")
         del self._history[kept:]
@@ -283,6 +296,7 @@ class Matcher:
 
     def rollback_tokens(self, count: int) -> None:
         """Take back the last `count` tokens (or `accept_bytes` calls). Raises ValueError if there are fewer."""
+        count = as_integer(count, "a number of tokens")
         if count < 0:
             raise ValueError("cannot take back a negative number of tokens")
         accepted = len(self._history) - 1
@@ -351,18 +365,23 @@ class Matcher:
             if moved[number] == FULL:
                 return False
         heap.migrated += len(moved)
-        self._history = [heap.known_set(moved[known.number]) for known in self._history]
-        self._at = heap.known_set(moved[self._at.number])
-        self.heap = heap
+        history = [heap.known_set(moved[known.number]) for known in self._history]
+        # Together: an interruption comes after calls only.
+        self._history, self._at, self.heap = history, history[-1], heap
         return True
 
 
 def as_token_id(token: SupportsIndex) -> int:
     """An id of any integer type as Python's, which does not overflow. Raises TypeError for what is no integer."""
+    return as_integer(token, "a token id")
+
+
+def as_integer(value: SupportsIndex, what: str) -> int:
+    """A number of any integer type as Python's. Raises TypeError for what is none."""
     try:
-        return index(token)
+        return index(value)
     except TypeError:
-        raise TypeError(f"a token id is an integer, not {type(token).__name__}: {token!r}") from None
+        raise TypeError(f"{what} is an integer, not {type(value).__name__}: {value!r}") from None
 
 
 def _advance_from_start(h: int, number: int, text: NDArray[np.uint8], taken: NDArray[np.int64]) -> int:

@@ -19,25 +19,11 @@ from .characters import INSIDE
 from .earley import expand, step
 from .families import PRICE, takes_all
 from .jit import int64, kernel, linked
+from .levels import END, FIRST, HERE, NEXT, NO_CHILD, NO_STATE, OTHER, SKIMMED, STATE, begin_level, find_byte
 from .loops import ALONE, LEVEL, RISING, settled, stays
 from .moves import has_exceptions, known_move
 from .ranges import add_exits, add_found
-from .skim import (
-    END,
-    FIRST,
-    HERE,
-    NEXT,
-    NO_CHILD,
-    NO_STATE,
-    OTHER,
-    SKIMMED,
-    STATE,
-    begin_skimming,
-    can_skim,
-    find_byte,
-    set_base,
-    skim,
-)
+from .skim import begin_skimming, can_skim, skim
 from .tables import (
     DEAD,
     DEAD_ROW,
@@ -192,8 +178,7 @@ def scan_trie(h: Heap, shape: int, image: int, other: int, cover: int) -> int:
             if loops_here == FULL:
                 return FULL
             if loops_here == 1:
-                begin_skimming(h, level, below["first"], below["end"], after)
-                set_base(h, level, after, int64(child["begun"]))
+                begin_skimming(h, level, below["first"], below["end"], after, int64(child["begun"]))
             elif enter(h, level, below["first"], below["end"], after, other) == FULL:
                 return FULL
     head(h)[N_CLEARED] = n_cleared
@@ -234,16 +219,10 @@ def enter(h: Heap, level: int, first: int, end: int, number: int, other: int) ->
         return FULL
     if other != DEAD and sets(h)[other]["closure_size"] < 0 and expand(h, other) == FULL:
         return FULL
-    at = stack(h)
-    at[level, FIRST] = first
-    at[level, END] = end
-    at[level, NEXT] = first
-    at[level, HERE] = number
-    at[level, OTHER] = other
-    at[level, STATE] = NO_STATE
+    begin_level(h, level, first, end, number, other)
     record = sets(h)[other]  # DEAD has the row DEAD_ROW, and no moves of its own
     if sets(h)[number]["row"] == record["row"] and record["narrow"] == 0:
-        at[level, NEXT] = -1
+        stack(h)[level, NEXT] = -1
     return 0
 
 

@@ -11,10 +11,13 @@ they rise with each character.
 
 from __future__ import annotations
 
+from typing import Any
+
 from .characters import INSIDE
 from .earley import expand, step
 from .families import takes_all
 from .jit import int64, kernel
+from .levels import BASE, END, FIRST, HERE, LESS, LEVEL_NEEDS, NEXT, NO_CHILD, SKIMMED, begin_skimmed
 from .loops import ALONE, LEVEL, RISING, is_shift, is_symbolic, settled, stays
 from .moves import has_exceptions, known_move
 from .ranges import add_exits, add_found
@@ -40,22 +43,6 @@ from .tables import (
     subtrees,
 )
 from .worklist import Heap
-
-NO_CHILD = -3
-"""Not a place in a list, and not one of the statuses of a kernel."""
-FIRST, END, NEXT, HERE, OTHER = 0, 1, 2, 3, 4
-"""Columns of `stack`, which has a level for each list of children that the walk is in the middle of: their places
-[FIRST, END), the place of the next one, the set at their parent, and the pivot's set there. Where a set lists its
-moves, NEXT tells which of these is next (`scan.enter`); in a chain it is a byte (`matcher.chain`)."""
-STATE = 5
-"""The state in place of a set, in a chain; NO_STATE elsewhere."""
-NO_STATE = -1
-BASE, LESS = 6, 7
-"""Columns of a level that is skimmed: the base; how many characters begin on the way to its node, or LEVEL_NEEDS."""
-LEVEL_NEEDS = -1
-"""Nothing rises: bytes lead back to the set."""
-SKIMMED = -1
-"""The FIRST of a level that is skimmed, which is not needed there."""
 
 
 @kernel
@@ -99,23 +86,9 @@ def leads_back(h: Heap, number: int, after: int, rising: bool) -> bool:
 
 
 @kernel
-def begin_skimming(h: Heap, level: int, first: int, end: int, number: int) -> None:
-    """Begin with the children [first, end) of a node, at which a set loops, at a level of the stack."""
-    at = stack(h)
-    at[level, FIRST] = SKIMMED
-    at[level, END] = end
-    at[level, NEXT] = first
-    at[level, HERE] = number
-    at[level, OTHER] = DEAD
-    at[level, STATE] = NO_STATE
-
-
-@kernel
-def set_base(h: Heap, level: int, number: int, begun: int) -> None:
-    """Let the set of a level, whose node is after so many characters, be the base."""
-    at = stack(h)
-    at[level, BASE] = number
-    at[level, LESS] = begun if is_rising(h, number) else LEVEL_NEEDS
+def begin_skimming(h: Heap, level: int, first: int, end: int, number: int, begun: int) -> None:
+    """Begin with the children [first, end) of a node that is after so many characters, where a set loops: the base."""
+    begin_skimmed(h, level, first, end, number, number, begun if is_rising(h, number) else LEVEL_NEEDS)
 
 
 @kernel
@@ -135,8 +108,7 @@ def skim(h: Heap, level: int) -> int:
     row = moves(h)[sets(h)[number]["row"]]
     place = int64(at[level, NEXT])
     end = int64(at[level, END])
-    first = start(h, place, end)  # the first node and the first token of what is passed
-    token = start_token(h, place, end)
+    first, token = starts_at(h, place, end)  # the first node and the first token of what is passed
     while True:
         if place == end:
             if at[level - 1, FIRST] == SKIMMED and at[level - 1, BASE] == base and at[level - 1, LESS] == less:
@@ -174,9 +146,7 @@ def skim(h: Heap, level: int) -> int:
                 level += 1
                 end = int64(below[place - 1]["end"])
                 place = int64(below[place - 1]["first"])
-                begin_skimming(h, level, place, end, after)
-                at[level, BASE] = base
-                at[level, LESS] = less
+                begin_skimmed(h, level, place, end, after, base, less)
                 number = after
                 row = moves(h)[sets(h)[number]["row"]]
                 continue
@@ -200,15 +170,11 @@ def continues(h: Heap, after: int) -> int:
 
 
 @kernel
-def start(h: Heap, place: int, end: int) -> int:
-    """The node at which a list of children goes on: that of the one at `place`, or the one after the list."""
-    return int64(children(h)[place]["node"]) if place < end else int64(children(h)[end - 1]["end"])
-
-
-@kernel
-def start_token(h: Heap, place: int, end: int) -> int:
-    """The same for the tokens."""
-    return int64(children(h)[place]["first_token"]) if place < end else int64(children(h)[end - 1]["end_token"])
+def starts_at(h: Heap, place: int, end: int) -> Any:
+    """Where a list of children goes on, as (node, token): with the child at `place`, or after the list."""
+    if place < end:
+        return int64(children(h)[place]["node"]), int64(children(h)[place]["first_token"])
+    return int64(children(h)[end - 1]["end"]), int64(children(h)[end - 1]["end_token"])
 
 
 @kernel
@@ -248,18 +214,3 @@ def add_passed(h: Heap, level: int, first: int, end: int, token: int, end_token:
     if record["flags"] & HAS_EXIT and add_exits(h, first, end, base, less, RISING if rising else LEVEL) == FULL:
         return FULL
     return add_found(h, token, end_token, int64(record["need"] - less), rising)
-
-
-@kernel
-def find_byte(h: Heap, first: int, end: int, byte: int) -> int:
-    """The place of a byte among the children [first, end) of a node, or NO_CHILD (binary search)."""
-    bytes_of = child_bytes(h)
-    while first < end:
-        middle = (first + end) // 2
-        if bytes_of[middle] == byte:
-            return int64(middle)
-        if bytes_of[middle] < byte:
-            first = middle + 1
-        else:
-            end = middle
-    return NO_CHILD

@@ -52,6 +52,8 @@ MEMBERS = 64
 """Sets in a family, at most (`matcher.families`)."""
 WORKLIST = 1 << 17
 """Items in one Earley set or closure, at most."""
+MAX_WORK = 1 << 26
+"""Items that one call of a kernel may put on long worklists: seconds of work, while nobody else gets the lock."""
 SHAPES, BRANCHES, ARENA = 1 << 16, 1 << 21, 1 << 26
 ROW_BYTES = 128 << 20
 """Memory for dense mask rows."""
@@ -107,6 +109,11 @@ def has_large_pages(vocabulary: Vocabulary) -> bool:
 def buffer_of(row: NDArray[np.uint32]) -> memoryview:
     """A view of a row that copies in half of numpy's time; its `obj` is the row."""
     return memoryview(row)  # type: ignore[arg-type]
+
+
+def read_only(rows: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """The same rows for readers, who cannot make them writable again. Kernels write by address."""
+    return np.frombuffer(memoryview(rows).toreadonly(), dtype=rows.dtype).reshape(rows.shape)  # type: ignore[arg-type]
 
 
 def power_of_two(least: int) -> int:
@@ -186,9 +193,7 @@ class Masks:
         for i, row in enumerate(block):
             self.arrays["rows"][len(self.buffers) + i] = row.ctypes.data
         touch(block, block.nbytes)
-        view = block.view()
-        view.flags.writeable = False
-        self.buffers.extend(map(buffer_of, view))
+        self.buffers.extend(map(buffer_of, read_only(block)))
         header[tables.MAX_ROWS] = len(self.buffers)
         return True
 
@@ -196,14 +201,13 @@ class Masks:
         """The address of a row to write a mask into: the same one until it is kept."""
         if not self.spare_rows:
             block = zeros((READY_AT_ONCE, self.words), np.uint32, self.large_pages)
-            self.spare_rows.extend((row, address_of(row)) for row in block)
+            self.spare_rows.extend(zip(read_only(block), map(address_of, block), strict=True))
         return self.spare_rows[-1][1]
 
     def keep_spare(self, number: int) -> memoryview:
         """Keep the spare row, which holds a mask now. Where there is no room, the older half of the others goes."""
         if number not in self.ready:
             row, _ = self.spare_rows.pop()
-            row.flags.writeable = False
             if len(self.ready) >= max(2, READY_BYTES // row.nbytes):
                 for old in list(self.ready)[: len(self.ready) // 2]:
                     del self.ready[old]
@@ -274,6 +278,7 @@ class Heap:
         self.header[tables.ARENA_STOP] = len(self.arrays["arena"])
         self.header[tables.TAILS_STOP] = len(self.arrays["tails"])
         self.header[tables.ITEMS_STOP] = len(self.arrays["items"])
+        self.header[tables.WORK_LEFT] = MAX_WORK
         self.migrated = 0
         """How many sets matchers have carried over from an earlier heap."""
         self.nearly_full = [
@@ -282,10 +287,7 @@ class Heap:
         self.nearly_full.append((N_COMPLETIONS, 3 * len(self.arrays["completions"]) // 8))  # full at a half
         self.at_hand = dict.fromkeys(GROWING, 0)
         """How many bytes of a growing array are touched."""
-        self.retired = False
-        nothing = np.zeros(masks.words, dtype=np.uint32)
-        nothing.flags.writeable = False
-        self.nothing = buffer_of(nothing)
+        self.nothing = buffer_of(read_only(np.zeros(masks.words, dtype=np.uint32)))
         """The mask of all sets that no token can follow."""
         self.known = {TERMINATED: KnownSet(TERMINATED, self.nothing)}
         """The sets that matchers have been at, by number."""
@@ -344,6 +346,16 @@ class Heap:
         return self.arrays["items"][record["first"] : record["first"] + record["size"]].copy()
 
 
+def carry_shapes(old: Heap, heap: Heap) -> bool:
+    """Make the shapes and tails known to a new heap with the same masks. False if they do not fit."""
+    for name in ("shapes", "groups", "branches", "tails", "arena", "masks"):
+        heap.header[USED[name]] = old.header[USED[name]]
+    heap.header[tables.N_ROWS] = old.header[tables.N_ROWS]
+    old.header[tables.CARRIED] = 1
+    heap.masks.arrays["tail_index"][:] = 0
+    return bool(carry_over(heap.address, old.address) != FULL)
+
+
 def text_kernels() -> tuple[Callable[..., int], Callable[..., int]]:
     """The two kernels that a text needs all the time: `advance`, of (heap, set, token), and `fill`, of (heap, set,
     address of a row)."""
@@ -385,36 +397,28 @@ class Store:
             "eos_ids": np.asarray(vocabulary.eos_ids, dtype=np.int32),
         }
         self.tables = Tables(states, edges, has_large_pages(vocabulary))
-        self.masks = Masks(vocabulary)
-        self.heap = self.new_heap(None)
+        self.heap = self.new_heap(Masks(vocabulary), None)
         tokens = max(self.size, TOUCHED_FOR) if self.masks.large_pages else self.size
         for name, share in TOUCHED_AT_ONCE.items():
             self.heap.touch(name, share * tokens)
         for _ in range(ROW_BLOCKS_AT_ONCE):
             self.masks.add_rows(self.heap.header)
 
-    def new_heap(self, old: Heap | None) -> Heap:
-        """A fresh heap. With `old`, as much of it is touched as was used there, and its shapes are carried over."""
-        parts: dict[str, NDArray[Any]] = self.tables.arrays | self.fixed
-        heap = Heap(parts, self.masks, self.set_limit)
+    @property
+    def masks(self) -> Masks:
+        """The masks that the heap uses."""
+        return self.heap.masks
+
+    def new_heap(self, masks: Masks, old: Heap | None) -> Heap:
+        """A fresh heap. With `old`, as much of it is touched as was used there."""
+        heap = Heap(self.tables.arrays | self.fixed, masks, self.set_limit)
         if old is not None:
             for name, used in old.used_bytes().items():
                 heap.touch(name, used)
         heap.header[tables.FEATURES] = self.features
         heap.header[tables.WORDS] = self.words
         heap.header[tables.VOCABULARY_SIZE] = self.size
-        if old is not None and old.masks is self.masks and not self.carry_shapes(old, heap):
-            self.masks = self.new_masks()
-            return self.new_heap(None)
         return heap
-
-    def carry_shapes(self, old: Heap, heap: Heap) -> bool:
-        """Make the shapes and tails known to a new heap. False if they do not fit."""
-        for name in ("shapes", "groups", "branches", "tails", "arena", "masks"):
-            heap.header[USED[name]] = old.header[USED[name]]
-        heap.header[tables.N_ROWS] = old.header[tables.N_ROWS]
-        self.masks.arrays["tail_index"][:] = 0
-        return bool(carry_over(heap.address, old.address) != FULL)
 
     def new_masks(self) -> Masks:
         """Fresh masks."""
@@ -423,17 +427,26 @@ class Store:
         return Masks(vocabulary)
 
     def retire(self, live: int, fresh_masks: bool) -> None:
-        """Replace the heap (and the masks) because something is full. `live` sets will be carried over."""
+        """Replace the heap (and the masks) because something is full. `live` sets will be carried over.
+
+        An error or an interruption may come between any two instructions. So the heap is replaced at the very end, and
+        until then the old one goes on. But its masks do not once their shapes may have the sets of the new heap
+        (CARRIED): then this is done once more, with fresh masks.
+        """
         old = self.heap
-        old.retired = True
         # Most of the new heap stays free after the move, or it would be full again at once.
         carried = live + int(old.header[tables.N_SHAPES]) + int(old.header[N_TAILS])
         while self.set_limit < 4 * carried:
             self.set_limit *= 2
         walks_concrete_sets = self.features & tables.OFF_SHAPES
-        if fresh_masks or walks_concrete_sets or self.masks.is_crowded(old.header):
-            self.masks = self.new_masks()
-        self.heap = self.new_heap(old)
+        fresh_masks = bool(fresh_masks or walks_concrete_sets or old.header[tables.CARRIED])
+        if fresh_masks or old.masks.is_crowded(old.header):
+            heap = self.new_heap(self.new_masks(), old)
+        else:
+            heap = self.new_heap(old.masks, old)
+            if not carry_shapes(old, heap):
+                heap = self.new_heap(self.new_masks(), None)
+        self.heap = heap
 
     def call(self, owner: Any, kernel: Callable[..., int], *arguments: Any) -> int:
         """Run a kernel on the current heap for `owner` (a matcher), making room as often as needed.
@@ -444,19 +457,23 @@ class Store:
         attempt = -1
         while attempt < LAST_ATTEMPT or self.set_limit < MANY_SETS:
             attempt += 1
-            if owner.heap.retired and not owner.migrate(self.heap):
+            if self.heap.header[tables.CARRIED]:
+                self.retire(owner.live_sets(), fresh_masks=True)
+            if owner.heap is not self.heap and not owner.migrate(self.heap):
                 self.set_limit *= 2
                 self.retire(owner.live_sets(), fresh_masks=False)
                 continue
             header = self.heap.header
+            header[tables.WORK_LEFT] = MAX_WORK
+            header[tables.OVERFLOW] = 0
             status = kernel(self.heap.address, owner.number, *arguments)
             while status == NO_ROW and self.masks.add_rows(header):
                 status = kernel(self.heap.address, owner.number, *arguments)
             if status != FULL and status != NO_ROW:
                 return int(status)
             if header[tables.OVERFLOW]:
-                header[tables.OVERFLOW] = 0
-                raise LimitError(f"the grammar is too ambiguous here: more than {WORKLIST} Earley items at once")
+                much = f"{MAX_WORK} steps" if header[tables.WORK_LEFT] < 0 else f"{WORKLIST} Earley items at once"
+                raise LimitError(f"the grammar is too ambiguous here: more than {much}")
             if attempt > 0:
                 self.set_limit *= 2
             self.retire(owner.live_sets(), fresh_masks=attempt > 0 or status == NO_ROW)

@@ -202,7 +202,7 @@ ARRAYS: dict[str, tuple[type | np.dtype, int]] = {
     "cleared": (np.int32, 2),  # scratch of a trie walk: ranges of `trie_ids`
     "path": (np.int32, 2),  # scratch of walks below exits: (branch, set)
     "below": (np.int32, 2),  # scratch: (branch, set) that are still to be described
-    "stack": (np.int32, 8),  # scratch of a trie walk, a level each: see `skim.py`
+    "stack": (np.int32, 8),  # scratch of a trie walk, a level each: see `levels.py`
     "family": (np.int32, 2),  # scratch: sets, and after how many characters each was met
     "tallies": (np.int64, 2),  # scratch: counts by byte, or by units
     "key": (np.int32, 0),  # scratch: the description of a mask
@@ -262,8 +262,10 @@ NEXT_FAMILY = FAMILY_SIZE + 1  # how many nodes a walk visits before it looks fo
 N_FOUND, N_EXITS, N_CLEARED = NEXT_FAMILY + 1, NEXT_FAMILY + 2, NEXT_FAMILY + 3  # entries of a walk's lists
 VISITED = N_CLEARED + 1  # nodes that a walk visited, without those that it passed by skimming or in chains
 NEXT_LEVEL = VISITED + 1  # the level at which it goes on after skimming, or after a chain
+WORK_LEFT = NEXT_LEVEL + 1  # how many items this call may still put on long worklists
+CARRIED = WORK_LEFT + 1  # 1 once the shapes may have the sets of another heap (`Store.retire`)
 # Addresses of linked kernels (`jit.linked`).
-LINK_EXPAND = NEXT_LEVEL + 1
+LINK_EXPAND = CARRIED + 1
 LINK_SETTLE, LINK_STEP, LINK_COMPLETE = LINK_EXPAND + 1, LINK_EXPAND + 2, LINK_EXPAND + 3
 LINK_SHAPE_OF, LINK_WALK, LINK_DIVIDE = LINK_EXPAND + 4, LINK_EXPAND + 5, LINK_EXPAND + 6
 LINK_FIND_MASK, LINK_WALK_TAIL, LINK_DESCRIBE = LINK_EXPAND + 7, LINK_EXPAND + 8, LINK_EXPAND + 9

@@ -7,7 +7,7 @@ quote is walked once, whatever surrounds the string, and however often a counter
 
 from __future__ import annotations
 
-from .branch import BY_BYTE, NO_BRANCH, child_by_byte, expand_branch, find_child, new_branch, take
+from .branch import NO_BRANCH, UNEXPANDED, child_by_byte, expand_branch, find_child, new_branch, take
 from .calls import first_step, list_calls
 from .earley import expand, know_tokens, step
 from .jit import entry, int64, kernel, linked
@@ -155,14 +155,16 @@ def find_alive(h: Heap, branch: int, image: int, call_first: int, call_size: int
         done += 1
         if branches(h)[branch]["member_size"] == 0:
             continue
-        if expand_branch(h, branch) == FULL or expand(h, before) == FULL:
+        if expand(h, before) == FULL:
+            return FULL
+        record = sets(h)[before]
+        if expand_branch(h, branch, int64(record["row"] == DEAD_ROW)) == FULL:
             return FULL
         start = image if done == 1 else int64(DEAD)
-        record = sets(h)[before]
         if record["row"] == DEAD_ROW:
             for i in range(record["narrow"]):
                 size = follow_byte(h, branch, before, narrow(h)[before, i], size, start, call_first, call_size)
-        elif branches(h)[branch]["child_size"] == BY_BYTE:
+        elif branches(h)[branch]["child_size"] < UNEXPANDED:
             for byte in range(256):
                 size = follow_byte(h, branch, before, byte, size, start, call_first, call_size)
         else:
@@ -183,7 +185,7 @@ def follow_byte(
     """Follow one byte, if the branch has a child for it. The new size of `path`, or FULL."""
     if size == FULL or known_move(h, before, byte) == DEAD:
         return size
-    if branches(h)[branch]["child_size"] == BY_BYTE:
+    if branches(h)[branch]["child_size"] < UNEXPANDED:
         child = child_by_byte(h, branch, byte)
     else:
         child = find_child(h, branch, byte)

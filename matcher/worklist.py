@@ -20,6 +20,7 @@ from .tables import (
     STOPPED,
     SYMBOLIC,
     UNIT_END,
+    WORK_LEFT,
     agenda,
     counters,
     head,
@@ -65,7 +66,7 @@ def begin(h: Heap, lane: int) -> None:
 
 @kernel
 def push(h: Heap, lane: int, state: int, goal: int, origin: int, count: int) -> None:
-    """Put an item on a worklist unless it is there already; sets OVERFLOW if there is no room."""
+    """Put an item on a worklist unless it is there already; sets OVERFLOW if there is no room, or no work left."""
     record = states(h)[state]
     if record["flags"] & UNIT_END:
         counter = counters(h)[record["counter"]]
@@ -112,6 +113,9 @@ def is_item(item: Any, state: int, goal: int, origin: int, count: int) -> bool:
 @kernel
 def enter_seen(h: Heap, lane: int, place: int, state: int, goal: int, origin: int, count: int) -> bool:
     """Enter the item at `place` of a worklist into its hash table. False if an equal one is there."""
+    head(h)[WORK_LEFT] -= 1
+    if head(h)[WORK_LEFT] < 0:
+        head(h)[OVERFLOW] = 1
     table = seen(h)
     base = head(h)[STAMP + lane]
     limit = len(table) - 1

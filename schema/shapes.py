@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from infernix.gbnf.errors import InvalidSchema, UnsupportedSchema
+from infernix.gbnf.grammar import MAX_COUNT
 
 from .document import exact_number, join, json_type_name
 
@@ -33,9 +34,6 @@ __all__ = [
     "type_shape",
     "values_shape",
 ]
-
-MAX_COUNT = 2**31 - 1
-"""The greatest length or number that a bound may name, as for repetition in a grammar."""
 
 TYPE_NAMES = ("string", "object", "array", "number", "integer", "boolean", "null")
 

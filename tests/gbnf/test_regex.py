@@ -14,6 +14,7 @@ from infernix.gbnf.errors import RegexError
 from infernix.gbnf.grammar import (
     ANY_CHAR,
     EMPTY,
+    MAX_COUNT,
     NOTHING,
     CharClass,
     Literal,
@@ -22,7 +23,7 @@ from infernix.gbnf.grammar import (
     Sequence,
     walk,
 )
-from infernix.gbnf.regex import ANY_TEXT, MAX_COUNT, MAX_DEPTH, MAX_LENGTH, parse_regex, parse_search, regex_grammar
+from infernix.gbnf.regex import ANY_TEXT, MAX_DEPTH, MAX_LENGTH, parse_regex, parse_search, regex_grammar
 
 # ---------------------------------------------------------------- against Python's re
 SHORT_TEXTS = ["".join(chars) for length in range(5) for chars in itertools.product(ALPHABET, repeat=length)]

@@ -57,6 +57,13 @@ def test_the_rewritings():
     assert simplify(words) == Sequence((Repeat(A, 1, None), Repeat(Sequence((B, Repeat(A, 1, None))), 0, 99)))
 
 
+def test_two_counters_stay_where_one_would_be_too_large():
+    many = Repeat(Repeat(A, 0, 50_000), 0, 50_000)
+    assert simplify(many) == many
+    assert simplify(Repeat(Repeat(A, 0, 46_340), 0, 46_341)) == Repeat(A, 0, 46_340 * 46_341)
+    assert simplify(Repeat(Repeat(A, 65_536, None), 32_768, 32_768)) == Repeat(Repeat(A, 65_536, None), 32_768, 32_768)
+
+
 def test_very_deep_expressions_are_left_alone():
     deep = A
     for _ in range(5000):

@@ -142,6 +142,33 @@ def test_too_ambiguous_is_an_error_and_changes_nothing(monkeypatch: pytest.Monke
     assert allowed(other, 257) == [EOS]
 
 
+def test_too_much_work_is_an_error_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So is a text that can be read in ever more ways: a hundred bytes take thousands of items each."""
+    monkeypatch.setattr(store_module, "MAX_WORK", 5_000)
+    vocabulary = Vocabulary.byte_level()
+    matcher = Matcher(compile_gbnf('root ::= root root | "a"', vocabulary))
+    with pytest.raises(LimitError, match="5000 steps"):
+        matcher.accept_bytes(b"a" * 300)
+    assert matcher.mark() == 1
+    assert allowed(matcher, 257) == [ord("a")]
+    start = matcher.mark()
+    with pytest.raises(LimitError, match="5000 steps"):
+        accept_forever(matcher, ord("a"))
+    assert matcher.mark() > start + 10
+    matcher.rollback(start + 5)
+    assert allowed(matcher, 257) == [ord("a"), EOS]
+
+
+def test_work_is_counted_anew_for_each_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After n bytes there are n items and more: 100 bytes take over 5,000 together, and each few."""
+    monkeypatch.setattr(store_module, "MAX_WORK", 2_000)
+    matcher = Matcher(compile_gbnf('root ::= ("a" | "aa"){1000,2000} "."', Vocabulary.byte_level()))
+    for _ in range(100):
+        matcher.accept_token(ord("a"))
+        assert allowed(matcher, 257) == [ord("a")]
+    assert matcher.heap.header[tables.AGENDA_SIZE] >= 50
+
+
 # --- tables
 
 

@@ -321,6 +321,8 @@ def test_other_dtypes_and_layouts_are_refused() -> None:
     matcher = Matcher(compile_gbnf('root ::= "ab"', byte_level()))
     with pytest.raises(TypeError):
         lookahead_masks([matcher], [[]], np.zeros((1, 1, 9), dtype=np.int64))
+    with pytest.raises(TypeError, match="out is a numpy array or a torch tensor, not list"):
+        lookahead_masks([matcher], [[]], [[[0] * 9]])
     with pytest.raises(ValueError, match="contiguous"):
         lookahead_masks([matcher], [[]], np.zeros((1, 2, 18), dtype=np.uint32)[:, :, ::2])
 

@@ -14,6 +14,7 @@ from tests.vocabularies import byte_level
 
 import infernix
 from infernix import ChoiceError, Matcher, TokenRejected, Vocabulary
+from infernix.matcher import matcher as matcher_module
 
 
 @pytest.fixture
@@ -51,6 +52,74 @@ def test_what_is_not_an_integer_is_named(matcher: Matcher, token: Any) -> None:
         matcher.accept_token(token)
     matcher.accept_token(np.int64(ord("y")))  # type: ignore[arg-type]
     assert matcher.allowed_token_ids() == [ord("e")]
+
+
+@pytest.mark.parametrize("value", [1.0, None, "1"])
+def test_positions_and_numbers_of_tokens_are_integers(matcher: Matcher, value: Any) -> None:
+    matcher.accept_bytes(b"y")
+    with pytest.raises(TypeError, match=f"a position is an integer, not {type(value).__name__}"):
+        matcher.rollback(value)
+    with pytest.raises(TypeError, match=f"a number of tokens is an integer, not {type(value).__name__}"):
+        matcher.rollback_tokens(value)
+    assert matcher.allowed_token_ids() == [ord("e")]
+
+
+LONG = infernix.compile_gbnf('root ::= [ab]{3,90} "."', byte_level())
+BYTES: dict[str, tuple[Any, int]] = {
+    "bytes": (b"ab" * 20, 40),
+    "a bytearray": (bytearray(b"ab" * 20), 40),
+    "every other byte": (memoryview(b"a.b." * 20)[::2], 40),
+    "numbers of four bytes": (memoryview(np.frombuffer(b"abab" * 10, np.int32)), 40),
+    "none": (b"", 0),
+    "sixteen": (b"a" * 16, 16),
+    "seventeen": (b"a" * 17, 17),
+}
+
+
+@pytest.mark.parametrize("case", BYTES)
+def test_bytes_of_any_kind(case: str) -> None:
+    """However many there are, they are one step; those that are not legal are named by their place among all."""
+    data, count = BYTES[case]
+    matcher = Matcher(LONG)
+    matcher.accept_bytes(data)
+    assert matcher.mark() == 2
+    with pytest.raises(TokenRejected, match="byte 0x63 at offset 50") as refused:
+        matcher.accept_bytes(b"a" * 50 + b"c")
+    assert refused.value.offset == 50
+    assert matcher.mark() == 2
+    matcher.accept_bytes(b"b" * (90 - count))
+    assert matcher.allowed_token_ids() == [ord(".")]
+    matcher.rollback_tokens(2)
+    assert matcher.allowed_token_ids() == [ord("a"), ord("b")]
+
+
+def test_what_bytes_of_no_bytes_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are steps like others, of which the oldest are forgotten."""
+    monkeypatch.setattr(matcher_module, "FORGET_AT", 40)
+    monkeypatch.setattr(matcher_module, "MAX_ROLLBACK", 20)
+    matcher = Matcher(LONG)
+    for _ in range(100):
+        matcher.accept_bytes(b"")
+    assert matcher.mark() == 101
+    matcher.rollback_tokens(19)
+    with pytest.raises(ValueError, match="only"):
+        matcher.rollback_tokens(30)
+
+
+def test_a_row_that_was_handed_out_is_nobodys_to_write() -> None:
+    """Neither a dense one, nor one of a list, nor that of the end."""
+    matcher = Matcher(LONG)
+    rows = [matcher.mask_row()]
+    matcher.accept_bytes(b"abab")
+    rows.append(matcher.mask_row())
+    matcher.accept_bytes(b".")
+    matcher.accept_token(256)
+    rows.append(matcher.mask_row())
+    for row in rows:
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            row.flags.writeable = True
+        with pytest.raises(ValueError, match="read-only"):
+            row[0] = 0
 
 
 def test_refusals_say_the_token_and_its_bytes(matcher: Matcher) -> None:

@@ -213,13 +213,35 @@ def test_a_matcher_that_moves_late_into_a_crowded_heap(monkeypatch: pytest.Monke
         busy.rollback(start)
         if busy.heap is not late.heap and busy.heap.header[tables.N_SETS] >= busy.heap.set_limit - 4:
             break
-    assert late.heap.retired
+    assert late.heap is not compiled.store.heap
     late.accept_bytes(b"x" + closing(opening))
     assert allowed(late, 257) == [EOS]
     for depth, mark in reversed(list(enumerate(marks))):
         late.rollback(mark)
         late.accept_bytes(b"x" + closing(opening[:depth]))
         assert allowed(late, 257) == [EOS]
+
+
+def test_a_long_text_lets_others_go_on() -> None:
+    """Its bytes take ever longer, and nobody waits for the last of them."""
+    vocabulary = Vocabulary.byte_level()
+    slow = Matcher(compile_gbnf('root ::= root root | "a"', vocabulary))
+    quick = compile_gbnf('root ::= [a-z]+ "!"', vocabulary)
+    ended, texts = threading.Event(), []
+
+    def answer() -> None:
+        while not ended.is_set():
+            matcher = Matcher(quick)
+            matcher.accept_bytes(b"word")
+            texts.append(allowed(matcher, 257))
+
+    with ThreadPoolExecutor(1) as pool:
+        answers = pool.submit(answer)
+        slow.accept_bytes(b"a" * (600 if JIT else 60))
+        ended.set()
+        answers.result()
+    assert len(texts) >= 5
+    assert all(text == [ord("!"), *range(ord("a"), ord("z") + 1)] for text in texts)
 
 
 def test_two_long_requests_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
