@@ -96,7 +96,14 @@ def test_a_missing_extra_is_named(package: str, arguments: list[str], model: Pat
     arguments = [str(model) if argument == "MODEL" else argument for argument in arguments]
     done = subprocess.run([*without(package), *arguments], capture_output=True, text=True)
     assert done.returncode == ERROR
-    assert re.fullmatch(rf"error: [a-z ]+ {package}[^\n]*: pip install 'infernix\[engine\]'\n", done.stderr)
+    hint = "install the extra `engine`: pip install '.[engine]' in the checkout"
+    assert re.fullmatch(rf"error: [a-z ]+ {package}[^\n]*; {re.escape(hint)}\n", done.stderr)
+
+
+def test_the_core_can_warm_up_without_the_command_line() -> None:
+    done = subprocess.run([*without("typer"), "warmup"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (DONE, "")
+    assert "error" not in done.stderr
 
 
 # --- check
