@@ -152,12 +152,15 @@ def test_interrupting_leaves_a_state_and_no_processes(tmp_path: Path) -> None:
         (["replay", "."], "cannot read .: Is a directory"),
         (
             ["run", "--engines", "xgrammar", "--kind", "choice"],
-            "this needs xgrammar; install the extra `fuzz`: pip install '.[fuzz]'",
+            "this needs xgrammar; install the extra `fuzz`: pip install '.[fuzz]' in the checkout",
         ),
-        (["run", "--engines", "reference"], "this needs jsonschema; install the extra `fuzz`: pip install '.[fuzz]'"),
+        (
+            ["run", "--engines", "reference"],
+            "this needs jsonschema; install the extra `fuzz`: pip install '.[fuzz]' in the checkout",
+        ),
         (
             ["contract", "--engine", "llguidance"],
-            "this needs llguidance and jsonschema; install the extra `fuzz`: pip install '.[fuzz]'",
+            "this needs llguidance and jsonschema; install the extra `fuzz`: pip install '.[fuzz]' in the checkout",
         ),
     ],
 )
