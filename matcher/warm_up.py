@@ -44,6 +44,7 @@ def warm_up() -> None:
     for _ in range(2):  # the second time masks are known, and only the words that differ are written
         for byte in OBJECT:
             of_objects.mask_row()
+            of_objects.fill_mask(row)
             of_objects.accept_token(byte)
         of_objects.reset()
 
