@@ -257,7 +257,9 @@ _ANNOTATIONS = (
     Keyword("deprecated", _NOTE, since=_D19),
 )
 
-MARK = "<!-- The table is printed by `python -m infernix.schema`. -->"
+MARK = (
+    "<!-- The table, and the line of formats below it, are written into this page by `python -m infernix.schema`. -->"
+)
 """What stands above the table in the documentation."""
 
 REFUSED_FORMATS = frozenset({"idn-email", "idn-hostname", "iri", "iri-reference", "regex", "uri-template"})
