@@ -251,8 +251,8 @@ def test_an_error_of_a_whole_grammar_shows_a_line_too(model: Path, tmp_path: Pat
     grammar.write_text('root ::= "a" other\nother ::= Token(99999)\n')
     code, _, err = infernix("check", "--grammar-file", grammar, "--model", model, "a")
     assert code == ERROR
-    assert err.startswith(f"error: {grammar}:2:")
-    assert err.splitlines()[1] == "  other ::= Token(99999)"
+    assert err.startswith(f"error: {grammar}:2:17: ")
+    assert err.splitlines()[1:] == ["  other ::= Token(99999)", "                  ^"]
 
 
 def test_a_regex_error_shows_the_place() -> None:
