@@ -62,11 +62,12 @@ def check(
     """Say whether a text satisfies a constraint, and if not, where and why.
 
     Exit code 0: it is in the language. 1: it is a legal beginning, but unfinished.
-    3: it goes wrong, at the byte that is printed (bytes count from 0, lines and columns
-    from 1). 2: an error.
+    3: it goes wrong, at the byte that is printed. 2: an error.
 
-    Keys are expected in the order in which a schema declares them. Where a text has them
-    in another one and is right otherwise, the text in the schema's order is printed too.
+    Bytes count from 0, lines and columns from 1.
+
+    Keys are expected in the order in which a schema declares them. Where
+    that is all that is wrong, the text in that order is printed too.
 
     Examples:
 

@@ -248,6 +248,8 @@ def test_an_error_of_a_whole_grammar_shows_a_line_too(model: Path, tmp_path: Pat
     code, _, err = infernix("check", "--grammar-file", grammar, "a")
     assert code == ERROR
     assert err.splitlines()[1:] == ['  root ::= "a" root', "  ^"]
+    code, _, err = infernix("grammar", grammar)
+    assert (code, err.splitlines()[1:]) == (ERROR, ['  root ::= "a" root', "  ^"])
     grammar.write_text('root ::= "a" other\nother ::= Token(99999)\n')
     code, _, err = infernix("check", "--grammar-file", grammar, "--model", model, "a")
     assert code == ERROR
