@@ -31,7 +31,8 @@ class GrammarLogitsProcessor:
 
     matchers  one matcher for every prompt of the batch (a single one for a batch of one), at the
               state where generation starts; each needs `fill_mask`, `accept_token`,
-              `is_terminated`, and `fork` if it must serve several rows (beams, samples)
+              `is_terminated`, and `fork` if it must serve several rows (beams, samples). Those that
+              can fork stay where they are
     vocab_size  the tokens the masks cover, by default the matchers' own vocabulary; ids beyond it (a
               model's logits are often wider, to a round number) are never allowed
 
