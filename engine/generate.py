@@ -25,7 +25,8 @@ import numpy as np
 try:
     import torch
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError("models need torch: pip install 'infernix[engine]'", name=error.name) from None
+    reason = "models need torch; install the extra `engine`: pip install '.[engine]' in the checkout"
+    raise ModuleNotFoundError(reason, name=error.name) from None
 
 from infernix.gbnf.errors import ConstraintDeadEnd
 from infernix.sampling.layout import Purpose

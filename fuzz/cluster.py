@@ -74,7 +74,8 @@ class Cluster:
         try:
             self.ray = ray = import_module("ray")
         except ImportError:
-            raise RequestError("this needs the package ray: pip install 'infernix[ray]'") from None
+            hint = "install the extra `ray`: pip install '.[ray]' in the checkout"
+            raise RequestError(f"this needs the package ray; {hint}") from None
         try:
             knock(address)
             ray.init(address=address, log_to_driver=False, configure_logging=False)

@@ -63,7 +63,8 @@ def need_packages(engines: Sequence[str], kinds: Sequence[str] = KINDS) -> None:
     needed += ["jsonschema"] if "schema" in kinds else []
     missing = [package for package in needed if importlib.util.find_spec(package) is None]
     if missing:
-        raise CommandError(f"this needs {' and '.join(missing)}: pip install 'infernix[fuzz]'")
+        hint = "install the extra `fuzz`: pip install '.[fuzz]' in the checkout"
+        raise CommandError(f"this needs {' and '.join(missing)}; {hint}")
 
 
 @app.command()

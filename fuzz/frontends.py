@@ -223,7 +223,8 @@ def fuzz_front_end(name: str, seconds: float, out: Path) -> FrontEndResult:
     if name not in FRONT_ENDS:
         raise RequestError(f"no front end is called {name!r}; there is {', '.join(FRONT_ENDS)}")
     if importlib.util.find_spec("atheris") is None:
-        raise RequestError("this needs the package atheris: pip install 'infernix[atheris]' (Linux and macOS only)")
+        hint = "install the extra `atheris`: pip install '.[atheris]' in the checkout (Linux and macOS only)"
+        raise RequestError(f"this needs the package atheris; {hint}")
     corpus, faults = out / "corpus" / name, out / "faults"
     for folder in (corpus, faults):
         folder.mkdir(parents=True, exist_ok=True)

@@ -81,7 +81,7 @@ def check_tokens(grammar: Grammar, problem: Callable[[int], str | None]) -> None
     """Refuse token ids that may not be named; `problem(id)` returns the reason, or None if there is none.
 
     Raises:
-        GrammarError: at the first rule that names such a token.
+        GrammarError: for the first rule that names such a token, at the token if its place is known.
     """
     fine: set[int] = set()
     for rule in grammar.rules:
@@ -90,8 +90,17 @@ def check_tokens(grammar: Grammar, problem: Callable[[int], str | None]) -> None
                 if token not in fine:
                     reason = problem(token)
                     if reason is not None:
-                        raise _error(rule, f"rule `{rule.name}` names token {token}, {reason}")
+                        message = f"rule `{rule.name}` names token {token}, {reason}"
+                        raise GrammarError(message, *_place_of(token, rule, grammar))
                     fine.add(token)
+
+
+def _place_of(token: int, rule: Rule, grammar: Grammar) -> tuple[int | None, int | None]:
+    """Where a rule names a token: line and column of the token, or else of the rule."""
+    place = grammar.token_places.get(token)
+    if place is None or rule.line is None or place < (rule.line, rule.column or 1):
+        return rule.line, rule.column  # before the rule it is named where nothing comes of it, as in Token(9){0}
+    return place
 
 
 def nullable_rules(grammar: Grammar) -> frozenset[str]:

@@ -21,7 +21,7 @@ use the helpers, so that equal grammars compare equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -199,6 +199,8 @@ class Grammar:
 
     rules: tuple[Rule, ...]
     root: str = "root"
+    token_places: Mapping[int, tuple[int, int]] = field(default_factory=dict, compare=False, repr=False)
+    """Line and column where a text first names a token id, for errors; empty if there is no text."""
 
     @cached_property
     def by_name(self) -> dict[str, Rule]:

@@ -20,7 +20,7 @@ from .source import clip
 if TYPE_CHECKING:
     from lark import Token
 
-__all__ = ["LlamaCallbacks", "refuse_left_recursion", "resolve_token_text"]
+__all__ = ["LlamaCallbacks", "named_id", "refuse_left_recursion", "resolve_token_text"]
 
 
 class LlamaCallbacks(Callbacks):
@@ -45,8 +45,12 @@ class LlamaCallbacks(Callbacks):
 
     def TOKEN_ID(self, token: Token) -> TokenSet:  # noqa: N802
         """`<[5]>` or `!<[5]>`."""
-        digits = token[token.index("[") + 1 : token.index("]")]
-        return TokenSet((number(token, digits),), exclude=token.startswith("!"))
+        return TokenSet((named_id(token),), exclude=token.startswith("!"))
+
+
+def named_id(token: Token) -> int:
+    """The id in `<[5]>` or `!<[5]>`."""
+    return number(token, token[token.index("[") + 1 : token.index("]")])
 
 
 def resolve_token_text(token: Token, token_id: Callable[[str], int | None] | None) -> Token:

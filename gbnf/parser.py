@@ -5,7 +5,7 @@
                                       Grammar <── names, roots, the dialect's check <── rules
 
 The token loop stands between lexer and parser and does what no LALR grammar can: it limits
-nesting and size, remembers where each rule is first referred to, drops the line ends that
+nesting and size, remembers where each rule and token id is first named, drops the line ends that
 mean nothing, and knows what is still open when the parser gives up. `explain` turns that
 into an error message. Nothing here recurses, so no input can exhaust the stack.
 """
@@ -18,12 +18,12 @@ from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from .callbacks import at
+from .callbacks import at, number
 from .dialect import DIALECTS, Dialect
 from .errors import GrammarError, LimitError
 from .explain import Situation, unexpected_character, unexpected_token
 from .grammar import Grammar, Rule
-from .llama import resolve_token_text
+from .llama import named_id, resolve_token_text
 from .source import Source, clip
 from .time_limit import check_time
 
@@ -75,7 +75,7 @@ def parse_gbnf(
     loop = _TokenLoop(source, DIALECTS[dialect], token_id)
     try:
         rules = loop.run()
-        grammar = Grammar(tuple(rules), root)
+        grammar = Grammar(tuple(rules), root, loop.token_places)
         _check_definitions(rules)
         _check_references(grammar, loop.references)
         if root not in grammar.by_name:
@@ -92,6 +92,8 @@ class _TokenLoop:
 
     def __init__(self, source: Source, dialect: Dialect, token_id: TokenId | None) -> None:
         self.references: dict[str, Token] = {}
+        self.token_places: dict[int, tuple[int, int]] = {}
+        self._lists_ids = False
         self._source = source
         self._dialect = dialect
         self._token_id = token_id
@@ -104,7 +106,9 @@ class _TokenLoop:
             "RPAR": self._closing,
             "RULE_NAME": self._rule_name,
             "NAME": self._reference,
-            "TOKEN_TEXT": lambda token: resolve_token_text(token, self._token_id),
+            "INTEGER": self._integer,
+            "TOKEN_ID": self._token,
+            "TOKEN_TEXT": lambda token: self._token(resolve_token_text(token, self._token_id)),
             "_NEWLINE": self._line_end,
             "QUANTIFIER": self._quantifier,
             "LBRACE": self._quantifier,
@@ -148,6 +152,7 @@ class _TokenLoop:
     def _opening(self, token: Token) -> Token:
         self._open.append(token)
         of_token = self._previous is not None and self._previous.type == "TOKENS"
+        self._lists_ids = of_token
         if len(self._open) > MAX_NESTING and not of_token:
             raise at(token, f"parentheses nest deeper than {MAX_NESTING} here")
         return token
@@ -155,6 +160,7 @@ class _TokenLoop:
     def _closing(self, token: Token) -> Token:
         if self._open:
             self._open.pop()
+        self._lists_ids = False
         return token
 
     def _rule_name(self, token: Token) -> Token:
@@ -166,6 +172,17 @@ class _TokenLoop:
 
     def _reference(self, token: Token) -> Token:
         self.references.setdefault(str(token), token)
+        return token
+
+    def _integer(self, token: Token) -> Token:
+        """A bound, or an id of `Token(...)`."""
+        if self._lists_ids:
+            self.token_places.setdefault(number(token, token), (token.line or 1, token.column or 1))
+        return token
+
+    def _token(self, token: Token) -> Token:
+        """A token of the llama.cpp dialect, by its id."""
+        self.token_places.setdefault(named_id(token), (token.line or 1, token.column or 1))
         return token
 
     def _quantifier(self, token: Token) -> Token:

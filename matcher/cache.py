@@ -210,9 +210,12 @@ class GrammarCompiler:
     Every method returns the compiled grammar and how it was obtained, and raises what the
     function of the same name in `infernix` raises. `framing` names the model framing that a
     caller builds around the grammar; it is part of the key.
+
+    Raises TypeError for anything but a vocabulary.
     """
 
     def __init__(self, vocabulary: Vocabulary, grammar_cache_bytes: int = DEFAULT_CACHE_BYTES) -> None:
+        sources.check_vocabulary(vocabulary)
         self.vocabulary = vocabulary
         self.cache = CompileCache(grammar_cache_bytes)
 
@@ -231,7 +234,7 @@ class GrammarCompiler:
 
     def choice(self, choices: Iterable[str], *, framing: Hashable = None) -> tuple[CompiledGrammar, CacheOutcome]:
         """A finite list of texts; their order does not matter."""
-        texts = choices if isinstance(choices, str | bytes) else tuple(choices)
+        texts = sources.listed(choices)
         return self.cache.get(
             ("choice", frozenset(texts) if isinstance(texts, tuple) else texts, framing),
             lambda: sources.compile_choice(texts, self.vocabulary),  # type: ignore[arg-type]

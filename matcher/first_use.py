@@ -1,4 +1,4 @@
-"""Saying that kernels are being compiled: it takes a minute or two, once, and looks like a hang.
+"""Saying that kernels are being compiled: it takes one to three minutes, once, and looks like a hang.
 
 The line goes to the logger "infernix.kernels", which writes warnings to standard error unless a program has
 set up its own logging.
@@ -20,4 +20,4 @@ LOGGER = logging.getLogger("infernix.kernels")
 def announce_compilation(entry: Any) -> None:
     """Warn, if nothing is kept on disk beside an entry (see `jit`), so that it and all others must be compiled."""
     if hasattr(entry, "stats") and not any(Path(entry.stats.cache_path).glob("*.nbi")):  # a function without JIT
-        LOGGER.warning("infernix: compiling machine code, once, a minute or two (`infernix warmup` does it ahead)")
+        LOGGER.warning("infernix: compiling machine code, once, one to three minutes (`infernix warmup` does it ahead)")

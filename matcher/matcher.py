@@ -48,11 +48,15 @@ class Matcher:
     """A position in the language of a compiled grammar, before the first token at first.
 
     A matcher belongs to one thread at a time. Matchers of one grammar share what they learn.
+    Raises TypeError for anything but a compiled grammar, such as its source.
     """
 
     __slots__ = ("_address", "_at", "_checked", "_forgotten", "_history", "_out_bytes", "_size", "compiled", "heap")
 
     def __init__(self, compiled: CompiledGrammar) -> None:
+        if not isinstance(compiled, CompiledGrammar):
+            kind = type(compiled).__name__
+            raise TypeError(f"compiled must be an infernix.CompiledGrammar, as compile_gbnf makes one, not {kind}")
         self.compiled = compiled
         self._size = compiled.vocabulary.size
         self._checked: Any = None
@@ -85,8 +89,9 @@ class Matcher:
         """Write the tokens that may come next into `row`: packed bits, `uint32[ceil(V / 32)]`.
 
         `row` is the caller's: a numpy array or a torch CPU tensor (uint32 or int32, contiguous).
-        Raises ValueError for another shape or dtype. An array is checked when it is given for the first time in a
-        row of calls; it must not be resized or made read-only between them.
+        Raises ValueError for another shape and for memory that is read-only or not contiguous, TypeError for another
+        dtype or kind of buffer. An array is checked when it is given for the first time in a row of calls; it must
+        not be resized or made read-only between them.
         """
         if row is not self._checked or row is None:
             self._look_at(row)
@@ -148,7 +153,10 @@ class Matcher:
             return masks.keep_spare(mask)
 
     def is_dead_end(self) -> bool:
-        """Whether no token may come next although EOS was not accepted: the vocabulary cannot go on."""
+        """Whether no token may come next although EOS was not accepted: the vocabulary cannot go on.
+
+        Without EOS ids a complete text that cannot be continued is such an end too: ask `can_end` as well.
+        """
         if self.is_terminated():
             return False
         mask = self._at.mask
@@ -250,7 +258,10 @@ class Matcher:
         return known
 
     def can_end(self) -> bool:
-        """Whether the text so far is in the language."""
+        """Whether the text so far is in the language.
+
+        Then every EOS token may come next. A vocabulary without EOS ids has none: `is_dead_end` may be true as well.
+        """
         if self.is_terminated():
             return True
         return bool(self.heap.arrays["sets"]["flags"][self.number] & HAS_EXIT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal
@@ -68,12 +68,12 @@ def compile_regex(pattern: str, vocabulary: Vocabulary) -> CompiledGrammar:
 
 
 def compile_choice(choices: Iterable[str], vocabulary: Vocabulary) -> CompiledGrammar:
-    """Compile a finite list of texts. Raises ChoiceError, for a single string too, or LimitError."""
+    """Compile a finite list of texts. Raises ChoiceError, for a single string too, LimitError, or TypeError."""
     from infernix.gbnf.choice import choice_grammar
     from infernix.gbnf.time_limit import time_limit
 
-    _check_types(vocabulary, "choices", choices, Iterable)
-    texts = choices if isinstance(choices, str | bytes) else list(choices)  # a string would be its characters
+    texts = listed(choices)
+    check_vocabulary(vocabulary)
     with time_limit(READ_SECONDS):
         grammar = choice_grammar(texts)  # type: ignore[arg-type]
     return compile_grammar(grammar, vocabulary)
@@ -83,7 +83,7 @@ def compile_json_object(vocabulary: Vocabulary, *, layout: Layout = "free") -> C
     """Compile the language of all JSON objects."""
     from infernix.schema import json_object_grammar
 
-    _check_types(vocabulary)
+    check_vocabulary(vocabulary)
     return compile_grammar(json_object_grammar(layout), vocabulary)
 
 
@@ -98,7 +98,7 @@ def compile_json_schema(schema: Any, vocabulary: Vocabulary, *, layout: Layout =
 
     from .common_shapes import walk_common_shapes
 
-    _check_types(vocabulary)
+    check_vocabulary(vocabulary)
     grammar: Grammar = schema_grammar(schema, layout=layout)
     compiled = compile_grammar(grammar, vocabulary)
     known = compiled.store.layouts
@@ -109,10 +109,25 @@ def compile_json_schema(schema: Any, vocabulary: Vocabulary, *, layout: Layout =
     return compiled
 
 
-def _check_types(vocabulary: object, name: str = "", source: object = None, expected: Any = object) -> None:
+def listed(choices: Iterable[str]) -> tuple[str, ...] | str | bytes:
+    """The choices as a tuple; a single string as it is, which `choice_grammar` refuses: it would be its characters.
+
+    Raises TypeError for what is no list of any kind, and for a mapping, of which only the keys would count.
+    """
+    if isinstance(choices, Mapping) or not isinstance(choices, Iterable):
+        raise TypeError(f"choices must be a list of strings, not {type(choices).__name__}")
+    return choices if isinstance(choices, str | bytes) else tuple(choices)
+
+
+def _check_types(vocabulary: object, name: str, source: object, expected: Any) -> None:
     """Raise TypeError at once and by name, rather than somewhere inside."""
     if not isinstance(source, expected):
         kind = str(expected) if isinstance(expected, UnionType) else expected.__name__
         raise TypeError(f"{name} must be {kind}, not {type(source).__name__}")
+    check_vocabulary(vocabulary)
+
+
+def check_vocabulary(vocabulary: object) -> None:
+    """Raise TypeError for anything but a vocabulary."""
     if not isinstance(vocabulary, Vocabulary):
         raise TypeError(f"vocabulary must be an infernix.Vocabulary, not {type(vocabulary).__name__}")

@@ -31,7 +31,8 @@ class GrammarLogitsProcessor:
 
     matchers  one matcher for every prompt of the batch (a single one for a batch of one), at the
               state where generation starts; each needs `fill_mask`, `accept_token`,
-              `is_terminated`, and `fork` if it must serve several rows (beams, samples)
+              `is_terminated`, and `fork` if it must serve several rows (beams, samples). Those that
+              can fork stay where they are
     vocab_size  the tokens the masks cover, by default the matchers' own vocabulary; ids beyond it (a
               model's logits are often wider, to a round number) are never allowed
 
@@ -78,7 +79,7 @@ class GrammarLogitsProcessor:
             following: dict[tuple[int, tuple[int, ...]], Any] = {}
             for key, parent in heirs.items():
                 if parent not in self._states:
-                    raise ParameterError("a sequence changed that was seen before; call reset()", "input_ids")
+                    raise self._unknown(parent)
                 waiting.remove(parent)
                 matcher = self._states[parent]
                 if parent in waiting:  # someone else goes on from here too
@@ -88,6 +89,14 @@ class GrammarLogitsProcessor:
                 following[key] = matcher
             self._states = following
         return [self._states[key] for key in keys]
+
+    def _unknown(self, sequence: tuple[int, tuple[int, ...]]) -> ParameterError:
+        """Why nothing is known of a sequence. Rows of different prompts never go on from each other."""
+        prompt, tokens = sequence
+        if any((other, tokens) in self._states for other in range(len(self._starts)) if other != prompt):
+            reason = f"{len(self._starts)} matchers are too many: give one for each prompt, which its beams share"
+            return ParameterError(reason, "matchers")
+        return ParameterError("a sequence changed that was seen before; call reset()", "input_ids")
 
     @staticmethod
     def _fork(matcher: Any) -> Any:

@@ -2,7 +2,7 @@
 
 Every keyword of draft-04 to 2020-12 has a row. `ENFORCED` is always exact, `PARTLY` is exact
 wherever it is accepted and refused elsewhere, `ANNOTATION` has no effect on validity, `REFUSED`
-is always an `UnsupportedSchema`. The documentation's table is printed from this one
+is always an `UnsupportedSchema`. The documentation's table is written from this one
 (`python -m infernix.schema`), so the two cannot differ.
 
 A name without a row is no keyword of any draft, and an unknown keyword is an annotation
@@ -257,7 +257,9 @@ _ANNOTATIONS = (
     Keyword("deprecated", _NOTE, since=_D19),
 )
 
-MARK = "<!-- The table is printed by `python -m infernix.schema`. -->"
+MARK = (
+    "<!-- The table, and the line of formats below it, are written into this page by `python -m infernix.schema`. -->"
+)
 """What stands above the table in the documentation."""
 
 REFUSED_FORMATS = frozenset({"idn-email", "idn-hostname", "iri", "iri-reference", "regex", "uri-template"})

@@ -25,7 +25,7 @@ from infernix.gbnf.time_limit import check_time
 
 from .array_terms import array_terms, needed_nodes
 from .conjunction import Conjunction, Place
-from .contradictions import contradiction
+from .contradictions import barred_property, contradiction
 from .document import MAX_VALUE_DEPTH, identity, mentions
 from .emptiness import is_empty
 from .exclusive import Prover
@@ -209,7 +209,8 @@ class Reduction:
         find_productive(self.nodes.values())
         if not root.productive:
             blamed = self._blame(root)
-            why = contradiction(self._sites[member].schema for member in blamed.members if member > 0)
+            schemas = [self._sites[member].schema for member in blamed.members if member > 0]
+            why = contradiction(schemas) or barred_property(blamed.terms or (), schemas)
             reason = "no value satisfies the schema" + (f": {why}" if why else "")
             raise UnsatisfiableSchema(reason, blamed.pointer)
         return root

@@ -31,6 +31,7 @@ from .constraint import (
     chosen_constraint,
 )
 from .files import read_stdin
+from .key_order import in_order
 from .show_bytes import describe_bytes, excerpt_at, position_of
 
 if TYPE_CHECKING:
@@ -61,7 +62,12 @@ def check(
     """Say whether a text satisfies a constraint, and if not, where and why.
 
     Exit code 0: it is in the language. 1: it is a legal beginning, but unfinished.
-    3: it goes wrong, at the byte offset that is printed. 2: an error.
+    3: it goes wrong, at the byte that is printed. 2: an error.
+
+    Bytes count from 0, lines and columns from 1.
+
+    Keys are expected in the order in which a schema declares them. Where
+    that is all that is wrong, the text in that order is printed too.
 
     Examples:
 
@@ -92,6 +98,7 @@ def _check_bytes(constraint: Constraint, data: bytes) -> int:
         _report_stop(data, error.offset, _expected_bytes(matcher, vocabulary))
         if matcher.can_end() and data[error.offset :] in LINE_ENDS:
             print("only the end of the line is too much: printf, or echo -n, writes none")
+        _report_order(constraint, vocabulary, data)
         return ExitCode.REJECTED
     return _report_legal(matcher, _expected_bytes(matcher, vocabulary))
 
@@ -112,6 +119,7 @@ def _check_tokens(constraint: Constraint, data: bytes, model: str) -> int:
         except TokenRejected:
             print(f"token {token} ({spelling!r}) is refused")
             _report_stop(data, offset, _expected_tokens(matcher, tokenizer.vocabulary))
+            _report_order(constraint, tokenizer.vocabulary, data)
             return ExitCode.REJECTED
         offset += len(spelling)
     return _report_legal(matcher, _expected_tokens(matcher, tokenizer.vocabulary))
@@ -131,6 +139,15 @@ def _report_stop(data: bytes, offset: int, expected: str) -> None:
     print(f"not in the language: stops at byte {offset} (line {line}, column {column})")
     print(f"expected {expected}; found {found}")
     print("\n".join("  " + row for row in excerpt_at(data, offset)))
+
+
+def _report_order(constraint: Constraint, vocabulary: Vocabulary, data: bytes) -> None:
+    """Say so, if the order of keys is all that a schema's text has wrong."""
+    if constraint.is_schema:
+        start = constraint.matcher(vocabulary)
+        ordered = in_order(start, data, constraint.source.decode("utf-8", errors="replace"))
+        if ordered is not None:
+            print(f"the same members in the order of the schema are in the language:\n  {ordered}")
 
 
 def _expected_bytes(matcher: Matcher, vocabulary: Vocabulary) -> str:

@@ -82,7 +82,8 @@ def reporting(command: Command) -> Command:
         except ModuleNotFoundError as error:
             if error.name is None or error.name.partition(".")[0] == "infernix":
                 raise
-            fail(f"this needs the package {error.name}: pip install 'infernix[engine]'")
+            hint = "install the extra `engine`: pip install '.[engine]' in the checkout"
+            fail(f"this needs the package {error.name}; {hint}")
         except MemoryError:
             fail("out of memory")
         except KeyboardInterrupt:

@@ -92,6 +92,9 @@ class Constraint:
 
     origin: str
     read: Callable[[Vocabulary], Grammar]
+    source: bytes = b""
+    """The text of the file, if there is one."""
+    is_schema: bool = False
 
     def grammar(self, vocabulary: Vocabulary) -> Grammar:
         """The grammar; a CommandError names the file or option at fault."""
@@ -101,11 +104,16 @@ class Constraint:
     def matcher(self, vocabulary: Vocabulary) -> Matcher:
         """Compile, and start matching; a CommandError names the file or option at fault."""
         from infernix import Matcher, compile_grammar
+        from infernix.gbnf.errors import GrammarError
+        from infernix.gbnf.source import Source
 
         grammar = self.grammar(vocabulary)
         ensure_warm()
         with located(self.origin):
-            return Matcher(compile_grammar(grammar, vocabulary))
+            try:
+                return Matcher(compile_grammar(grammar, vocabulary))
+            except GrammarError as error:
+                raise Source(self.source).locate(error) from None
 
 
 def chosen_constraint(
@@ -153,10 +161,10 @@ def _from_gbnf(path: Path, dialect: Dialect, root: str) -> Constraint:
             return ids.get(spelling.encode())
 
         grammar = parse_gbnf(source, root=root, dialect=dialect.value, token_id=token_id)
-        check(grammar)
+        check(grammar, source)
         return grammar
 
-    return Constraint(str(path), read)
+    return Constraint(str(path), read, source)
 
 
 def _from_schema(path: Path, layout: Layout) -> Constraint:
@@ -167,7 +175,7 @@ def _from_schema(path: Path, layout: Layout) -> Constraint:
 
         return schema_grammar(source, layout=layout.value)
 
-    return Constraint(str(path), read)
+    return Constraint(str(path), read, source, is_schema=True)
 
 
 def _from_nothing(layout: Layout) -> Constraint:

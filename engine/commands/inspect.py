@@ -50,7 +50,7 @@ def grammar(
     source, name = read_argument(file)
     with located(name):
         parsed = parse_gbnf(source, root=root, dialect=dialect.value)
-        for warning in check(parsed):
+        for warning in check(parsed, source):
             note(f"warning: {name}:{warning}")
     print(print_grammar(parsed).rstrip("\n"))
     print("\n".join(f"# {line}" for line in statistics(parsed)))

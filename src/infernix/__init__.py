@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         compile_regex,
     )
     from infernix.matcher.vocabulary import Vocabulary
+    from infernix.matcher.warm_up import warm_up
 
 _HOME = {
     "infernix.gbnf.errors": (
@@ -63,6 +64,7 @@ _HOME = {
         "compile_regex",
     ),
     "infernix.matcher.vocabulary": ("Vocabulary",),
+    "infernix.matcher.warm_up": ("warm_up",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
@@ -92,6 +94,7 @@ __all__ = [
     "compile_json_schema",
     "compile_regex",
     "lookahead_masks",
+    "warm_up",
 ]
 
 

@@ -1,4 +1,4 @@
-"""After `infernix warmup` into an empty cache, a second process compiles nothing, whatever it calls."""
+"""After a warm-up into an empty cache, a second process compiles nothing, whatever it calls."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-USE_EVERYTHING = """
+USE_THE_MATCHER = """
 from numba.core import event
 
 compiled = []
@@ -25,7 +25,6 @@ event.register("numba:compile", Listener())
 import numpy as np
 import infernix
 from infernix.matcher.lookahead import lookahead_masks
-from infernix.sampling import SamplingParams, accept, sample
 
 vocabulary = infernix.Vocabulary.byte_level()
 row = np.zeros(vocabulary.words, dtype=np.uint32)
@@ -55,24 +54,39 @@ for fresh_masks in (False, True):
     matcher.compiled.store.retire(matcher.live_sets(), fresh_masks)
     matcher.fill_mask(row)
     matcher.find_forced_bytes()
+"""
+USE_THE_SAMPLER = """
+from infernix.sampling import SamplingParams, accept, sample
+
 logits = np.zeros((1, vocabulary.size), dtype=np.float32)
 for mask in (None, row[None], matcher.mask_row()[None]):
     sample(logits, mask, SamplingParams(temperature=0.7, top_k=5, top_p=0.9))
 accept(np.zeros((1, 2, vocabulary.size), dtype=np.float32), np.zeros((1, 1), dtype=np.int32))
-print(*compiled)
 """
+
+
+def compiled_after(warmup: list[str | Path], use: str, cache: Path) -> list[str]:
+    """The functions that a process still compiles after a warm-up into an empty cache."""
+    environment = os.environ | {"XDG_CACHE_HOME": str(cache), "INFERNIX_CACHE": str(cache / "infernix")}
+    environment.pop("NUMBA_DISABLE_JIT", None)
+    subprocess.run(warmup, env=environment, check=True)
+    command = [sys.executable, "-c", use + "print(*compiled)"]
+    return subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_warmup_leaves_nothing_to_compile(tmp_path):
-    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "INFERNIX_CACHE": str(tmp_path / "infernix")}
-    environment.pop("NUMBA_DISABLE_JIT", None)
-    subprocess.run([Path(sys.executable).with_name("infernix"), "warmup"], env=environment, check=True)
-    finished = subprocess.run(
-        [sys.executable, "-c", USE_EVERYTHING], env=environment, stdout=subprocess.PIPE, text=True, check=True
-    )
-    assert finished.stdout.split() == []
+def test_warmup_leaves_nothing_to_compile(tmp_path: Path) -> None:
+    warmup = [Path(sys.executable).with_name("infernix"), "warmup"]
+    assert compiled_after(warmup, USE_THE_MATCHER + USE_THE_SAMPLER, tmp_path) == []
     kept = Counter(file.name.partition("-")[0] for file in tmp_path.rglob("*.nbc"))
     versions = {"assembly.lay_out": 1, "cpu._sample": 2, "speculative._accept": 1}  # as many as are ever called
     assert {name: kept[name] for name in versions} == versions, "a part is compiled for arrays that nobody passes"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_core_compiles_the_matcher_without_the_command_line(tmp_path: Path) -> None:
+    without_typer = "import sys; sys.modules['typer'] = None; sys.argv = ['infernix', 'warmup']; "
+    warmup = [sys.executable, "-c", without_typer + "from infernix.__main__ import main; main()"]
+    assert compiled_after(warmup, USE_THE_MATCHER, tmp_path) == []

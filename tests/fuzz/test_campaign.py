@@ -150,9 +150,18 @@ def test_interrupting_leaves_a_state_and_no_processes(tmp_path: Path) -> None:
     [
         (["replay", "nope.toml"], "cannot read nope.toml: No such file or directory"),
         (["replay", "."], "cannot read .: Is a directory"),
-        (["run", "--engines", "xgrammar", "--kind", "choice"], "this needs xgrammar: pip install 'infernix[fuzz]'"),
-        (["run", "--engines", "reference"], "this needs jsonschema: pip install 'infernix[fuzz]'"),
-        (["contract", "--engine", "llguidance"], "this needs llguidance and jsonschema: pip install 'infernix[fuzz]'"),
+        (
+            ["run", "--engines", "xgrammar", "--kind", "choice"],
+            "this needs xgrammar; install the extra `fuzz`: pip install '.[fuzz]' in the checkout",
+        ),
+        (
+            ["run", "--engines", "reference"],
+            "this needs jsonschema; install the extra `fuzz`: pip install '.[fuzz]' in the checkout",
+        ),
+        (
+            ["contract", "--engine", "llguidance"],
+            "this needs llguidance and jsonschema; install the extra `fuzz`: pip install '.[fuzz]' in the checkout",
+        ),
     ],
 )
 def test_what_is_missing_is_said_before_anything_starts(

@@ -31,7 +31,7 @@ PATIENCE = 120
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    pytest.importorskip("ray", reason="no Ray here: pip install 'infernix[ray]'")
+    pytest.importorskip("ray", reason="no Ray here: pip install '.[ray]'")
     from ray.cluster_utils import Cluster
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
@@ -117,7 +117,7 @@ def test_what_fails_on_a_node_is_told_here(address: str, tmp_path: Path) -> None
 
 
 def test_no_cluster_and_no_ray_are_errors_that_say_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    pytest.importorskip("ray", reason="no Ray here: pip install 'infernix[ray]'")
+    pytest.importorskip("ray", reason="no Ray here: pip install '.[ray]'")
     arguments = [*COMMAND[3:], "--out", str(tmp_path), "--ray", "127.0.0.1:1"]
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 2
@@ -125,7 +125,7 @@ def test_no_cluster_and_no_ray_are_errors_that_say_so(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "ray", None)
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 2
-    assert "pip install 'infernix[ray]'" in done.stderr
+    assert "pip install '.[ray]'" in done.stderr
 
 
 def test_a_failure_travels_between_processes() -> None:

@@ -273,11 +273,28 @@ def test_token_ids_against_a_vocabulary() -> None:
 
     check_tokens(parse_gbnf("root ::= Token(3, 9) ExcludeToken(3) (= Token(4))"), problem)
     assert sorted(asked) == [3, 4, 9]
-    for text in ("ExcludeToken(10)", "Token(3, 10)*", 'Token(3) (= "a" | Token(10))'):
+    texts = {"ExcludeToken(10)": 21, "Token(3, 10)*": 17, 'Token(3) (= "a" | Token(10))': 32, "Token(3\n,10)": 2}
+    for text, column in texts.items():
         with pytest.raises(GrammarError) as caught:
             check_tokens(parse_gbnf(f"root ::= Token(1)\n x ::= {text}"), problem)
         assert caught.value.message == "rule `x` names token 10, which is not in the vocabulary"
-        assert (caught.value.line, caught.value.column) == (2, 2)
+        assert (caught.value.line, caught.value.column) == (3 if "\n" in text else 2, column)
+
+
+def refused_place(grammar: Grammar) -> tuple[int | None, int | None]:
+    with pytest.raises(GrammarError) as caught:
+        check_tokens(grammar, lambda token: "which is refused" if token == 9 else None)
+    return caught.value.line, caught.value.column
+
+
+def test_a_refused_token_is_shown_where_it_is_named() -> None:
+    assert refused_place(parse_gbnf('root ::=\n  "a"{9} |\n  Token(9)\n')) == (3, 9)
+    assert refused_place(parse_gbnf('root ::= ("a" |\n !<[9]>)', dialect="llama.cpp")) == (2, 2)
+    by_text = parse_gbnf("root ::= <a>? <b>", dialect="llama.cpp", token_id={"<a>": 8, "<b>": 9}.get)
+    assert refused_place(by_text) == (1, 15)
+    # Where it is named first, nothing comes of it: then the rule is what is known.
+    assert refused_place(parse_gbnf('x ::= "a" Token(9){0}\nroot ::= x Token(9)')) == (2, 1)
+    assert refused_place(Grammar((Rule("root", TokenSet((9,), exclude=False)),))) == (None, None)
 
 
 # ---------------------------------------------------------------- depth

@@ -385,7 +385,7 @@ def test_tokens_that_may_not_be_named_are_refused_with_their_place(bad: str) -> 
     grammar = parse_gbnf(text)
     with pytest.raises(GrammarError) as error:
         compile_grammar(grammar, vocabulary)
-    assert (error.value.line, error.value.column) == (3, 3)
+    assert (error.value.line, error.value.column) == (3, 24)
     assert f"token {token}" in str(error.value)
     assert "`x`" in str(error.value)
     if bad == "<x>":

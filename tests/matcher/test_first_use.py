@@ -1,4 +1,4 @@
-"""Compiling kernels for the first time takes a minute, so it is announced, once."""
+"""Compiling kernels for the first time takes minutes, so it is announced, once."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ FIRST_GRAMMAR = """
 import infernix
 from infernix.matcher import compile
 
-def enough(*arguments):  # in place of the minute
+def enough(*arguments):  # in place of the minutes
     raise SystemExit(0)
 
 compile.Store = enough

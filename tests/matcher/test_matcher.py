@@ -138,7 +138,38 @@ WRONG_ARGUMENTS: dict[str, tuple[Callable[[Vocabulary], object], type[Exception]
     ),
     "no text": (lambda v: infernix.compile_gbnf(None, v), TypeError, "text must be str | bytes, not NoneType"),  # type: ignore[arg-type]
     "bytes": (lambda v: infernix.compile_regex(b"a", v), TypeError, "pattern must be str, not bytes"),  # type: ignore[arg-type]
-    "a number": (lambda v: infernix.compile_choice(3, v), TypeError, "choices must be Iterable, not int"),  # type: ignore[arg-type]
+    "a number": (lambda v: infernix.compile_choice(3, v), TypeError, "choices must be a list of strings, not int"),  # type: ignore[arg-type]
+    "no choices": (
+        lambda v: infernix.compile_choice(None, v),  # type: ignore[arg-type]
+        TypeError,
+        "choices must be a list of strings, not NoneType",
+    ),
+    "a dictionary": (
+        lambda v: infernix.compile_choice({"a": 1}, v),
+        TypeError,
+        "choices must be a list of strings, not dict",
+    ),
+    "a dictionary, cached": (
+        lambda v: infernix.GrammarCompiler(v).choice({"a": 1}),
+        TypeError,
+        "choices must be a list of strings, not dict",
+    ),
+    "no choices, cached": (
+        lambda v: infernix.GrammarCompiler(v).choice(None),  # type: ignore[arg-type]
+        TypeError,
+        "choices must be a list of strings, not NoneType",
+    ),
+    "a compiler of a name": (
+        lambda _: infernix.GrammarCompiler("x"),  # type: ignore[arg-type]
+        TypeError,
+        "vocabulary must be an infernix.Vocabulary, not str",
+    ),
+    "a matcher of a schema": (
+        lambda _: infernix.Matcher({"type": "null"}),  # type: ignore[arg-type]
+        TypeError,
+        "compiled must be an infernix.CompiledGrammar, as compile_gbnf makes one, not dict",
+    ),
+    "a matcher of a vocabulary": (lambda v: infernix.Matcher(v), TypeError, "not Vocabulary"),  # type: ignore[arg-type]
     "one string": (lambda v: infernix.compile_choice("yes", v), ChoiceError, "not one string"),
     "some bytes": (lambda v: infernix.compile_choice(b"yes", v), ChoiceError, "not one string"),  # type: ignore[arg-type]
     "schema": (
@@ -155,3 +186,10 @@ def test_wrong_arguments_are_named(case: str) -> None:
     call, kind, message = WRONG_ARGUMENTS[case]
     with pytest.raises(kind, match=re.escape(message)):
         call(byte_level())
+
+
+def test_without_eos_a_complete_text_is_a_dead_end_too() -> None:
+    matcher = Matcher(infernix.compile_choice(["a"], Vocabulary([b"a", b"b"], eos_ids=[])))
+    assert (matcher.can_end(), matcher.is_dead_end()) == (False, False)
+    matcher.accept_token(0)
+    assert (matcher.can_end(), matcher.is_dead_end()) == (True, True)

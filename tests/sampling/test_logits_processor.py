@@ -113,6 +113,35 @@ def test_errors():
         GrammarLogitsProcessor([])
 
 
+def test_a_matcher_for_each_beam_is_one_too_many():
+    one = processor(2)  # for a single prompt, of which the two rows are beams
+    prompt = [1, 5]
+    one(torch.tensor([prompt, prompt]), torch.zeros((2, WIDTH)))
+    one(torch.tensor([[*prompt, 10], [*prompt, 40]]), torch.zeros((2, WIDTH)))
+    with pytest.raises(ParameterError, match="2 matchers are too many: give one for each prompt"):
+        one(torch.tensor([[*prompt, 40, 41], [*prompt, 10, 11]]), torch.zeros((2, WIDTH)))
+
+
+def test_two_matchers_for_two_beams_of_one_prompt(model):
+    def until_the_beams_cross():
+        for length in range(3, 20):
+            answers(model, [list(range(1, length))], processor(2), num_beams=2)
+
+    with pytest.raises(ParameterError, match="2 matchers are too many"):
+        until_the_beams_cross()
+
+
+def test_generating_leaves_the_matcher_where_it_was(model):
+    import infernix
+    from infernix.sampling.logits_processor import GrammarLogitsProcessor
+
+    letters = [bytes([ord("a") + i % 26]) for i in range(SIZE - 3)]
+    vocabulary = infernix.Vocabulary([b"", b"", b"", *letters], eos_ids=[STOP], control_ids=[0, 1])
+    matcher = infernix.Matcher(infernix.compile_choice(["abba"], vocabulary))
+    answers(model, [[1, 5, 6]], GrammarLogitsProcessor(matcher), do_sample=False)
+    assert matcher.allowed_token_ids() == [3, 29, 55]  # "a"
+
+
 def test_rows_cannot_share_a_matcher_that_cannot_fork():
     from infernix.sampling.logits_processor import GrammarLogitsProcessor
 

@@ -97,13 +97,59 @@ def test_formats_that_no_draft_defines_are_listed_too() -> None:
         ('{"type": "object", "minProperties": 2, "maxProperties": 0}', ": minProperties 2 exceeds maxProperties 0"),
         ('{"enum": []}', ": enum is empty"),
         # Bounds of another type are not what excludes all values.
-        ('{"type": "string", "enum": [3], "minimum": 5, "maximum": 3}', ""),
+        ('{"type": "string", "pattern": "a", "enum": ["b"], "minimum": 5, "maximum": 3}', ""),
         ('{"allOf": [{"type": "string"}, {"type": "null"}]}', ""),
     ],
 )
 def test_what_excludes_all_values_is_said(schema: str, reason: str) -> None:
     verdict = analyse(schema)
     assert (verdict.status, verdict.reason) == ("unsatisfiable", "no value satisfies the schema" + reason)
+
+
+BARRED = "property `b` is required, but additionalProperties is false and it is not declared"
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer", "reason"),
+    [
+        ({"properties": {"a": {"enum": ["x"]}}, "required": ["a", "b"], "additionalProperties": False}, "", BARRED),
+        ({"allOf": [{"required": ["b"]}], "additionalProperties": False}, "", BARRED),
+        (
+            {
+                "required": ["p"],
+                "properties": {"p": {"type": "object", "required": ["b"], "additionalProperties": False}},
+            },
+            "/properties/p",
+            BARRED,
+        ),
+        ({"properties": {"b": False}, "required": ["b"]}, "", "property `b` is required, but not allowed"),
+        (
+            # Its pattern would allow it: additionalProperties says nothing of it.
+            {
+                "patternProperties": {"^b": {}},
+                "propertyNames": {"pattern": "^a"},
+                "required": ["b"],
+                "additionalProperties": False,
+            },
+            "",
+            "property `b` is required, but not allowed",
+        ),
+        (
+            {"properties": {"a": {"type": "string", "enum": [1]}}, "required": ["a"]},
+            "/properties/a",
+            "no value of enum has the type string",
+        ),
+        (
+            {"properties": {"a": {"type": ["null", "integer"], "const": "x"}}, "required": ["a"]},
+            "/properties/a",
+            "const does not have the type integer or null",
+        ),
+    ],
+)
+def test_what_excludes_all_objects_is_said(schema: dict[str, Any], pointer: str, reason: str) -> None:
+    verdict = analyse({"type": "object", **schema})
+    assert (verdict.status, verdict.pointer) == ("unsatisfiable", pointer)
+    assert verdict.reason == f"no value satisfies the schema: {reason}"
 
 
 def test_a_broken_pattern_is_shown_as_it_is() -> None:
