@@ -134,12 +134,14 @@ def compile_grammar(
             store = replace_store(vocabulary, store, 0, 0)
             continue
         if not automata.productive:
-            raise GrammarError("the grammar's language is empty: the root rule can never be completed")
+            root = grammar.by_name[grammar.root]
+            reason = "the grammar's language is empty: the root rule can never be completed"
+            raise GrammarError(reason, root.line, root.column)
         with store.lock:
             if linker.link(automata):
-                root = linker.numbers[0]
+                number = linker.numbers[0]
                 return CompiledGrammar(
-                    grammar, vocabulary, store, root, 0 in automata.nullable, linker.nbytes(automata)
+                    grammar, vocabulary, store, number, 0 in automata.nullable, linker.nbytes(automata)
                 )
         store = replace_store(vocabulary, store, *automata.size())
 

@@ -68,6 +68,7 @@ from .tables import (
     SYMBOLIC,
     TOKEN,
     UNKNOWN,
+    WORK_LEFT,
     agenda,
     completions,
     edges,
@@ -83,6 +84,8 @@ from .tables import (
 )
 from .worklist import CLOSURE, COMPLETED, STEP, Heap, begin, is_final, is_open, mix, push, stop
 
+WAITS_PER_STEP = 16
+"""To look at so many waiting items takes as long as to put one on a worklist."""
 NOT_ONE = 256
 """What `only_byte` returns where no byte or several can follow."""
 
@@ -243,6 +246,8 @@ def push_waiting(h: Heap, origin: int, goal: int) -> int:
         return FULL
     record = sets(h)[origin]
     waiting = waits(h)
+    if record["wait_size"] >= WAITS_PER_STEP:
+        head(h)[WORK_LEFT] -= record["wait_size"] // WAITS_PER_STEP
     for w in range(record["wait_first"], record["wait_first"] + record["wait_size"]):
         wait = waiting[w]
         if wait["rule"] == goal:

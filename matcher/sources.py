@@ -45,7 +45,10 @@ def compile_gbnf(
             check_tokens(grammar, vocabulary.why_not_ordinary)  # in rules that nothing refers to as well
         except GrammarError as error:
             raise Source(text).locate(error) from None
-    return compile_grammar(grammar, vocabulary)
+    try:
+        return compile_grammar(grammar, vocabulary)
+    except GrammarError as error:
+        raise Source(text).locate(error) from None
 
 
 def compile_regex(pattern: str, vocabulary: Vocabulary) -> CompiledGrammar:

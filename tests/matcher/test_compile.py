@@ -16,7 +16,7 @@ import pytest
 from tests.matcher.matchers import SWITCHES, allowed, state
 from tests.vocabularies import awkward
 
-from infernix import Matcher, compile_gbnf
+from infernix import Matcher, compile_gbnf, compile_json_schema, compile_regex
 from infernix.gbnf.checks import check
 from infernix.gbnf.choice import choice_grammar
 from infernix.gbnf.errors import GrammarError, LimitError, TokenRejected
@@ -374,6 +374,26 @@ def test_a_token_set_that_is_empty_in_this_vocabulary() -> None:
     with pytest.raises(GrammarError, match="empty"):
         compile_grammar(Grammar((Rule("root", others),)), vocabulary)
     compile_grammar(Grammar((Rule("root", Repeat(others, 0, 3)),)), vocabulary)
+
+
+def test_an_empty_language_is_shown_at_its_root() -> None:
+    """Which tokens there are is known with the vocabulary only."""
+    with pytest.raises(GrammarError, match="empty") as refused:
+        compile_gbnf('x ::= "a"\n  root ::= ExcludeToken(0, 1)', Vocabulary([b"a", b"b", b""], eos_ids=[2]))
+    assert (refused.value.line, refused.value.column) == (2, 3)
+    assert "root ::= ExcludeToken(0, 1)" in refused.value.excerpt()
+
+
+def test_counts_beyond_32_bits_are_refused_or_kept_apart() -> None:
+    """Two counters in each other may allow more than one can count."""
+    vocabulary = Vocabulary.byte_level()
+    matcher = Matcher(compile_regex("(a{50000}){50000}", vocabulary))
+    matcher.accept_bytes(b"a" * 70_000)
+    assert allowed(matcher, 257) == [ord("a")]
+    compile_json_schema({"type": "string", "pattern": "^(a{0,50000}){0,50000}$"}, vocabulary)
+    compile_regex("(?:" * 20 + "a" + "{0,9})" * 20, vocabulary)
+    with pytest.raises(LimitError, match="counts end at 2147483647"):
+        compile_grammar(Grammar((Rule("root", Repeat(Literal("a"), 0, 1 << 31)),)), vocabulary)
 
 
 @pytest.mark.parametrize("bad", ["<x>", "<eos>", "<unused>", "padding", "outside"])
