@@ -19,6 +19,7 @@ from .tables import (
     N_FOUND,
     SYMBOLIC,
     all_tokens,
+    arena,
     exits,
     found,
     head,
@@ -77,10 +78,50 @@ def write_found(h: Heap, row: np.ndarray) -> None:
 
 
 @kernel
-def need_of(h: Heap, place: int, token: int) -> int:
-    """The need of the token at a place of `trie_ids`, which is in an entry of `found`."""
-    entry_ = found(h)[place]
-    return int64(entry_[2] + token_begun(h)[token]) if entry_[3] else int64(entry_[2])
+def most_need(h: Heap, n_found: int) -> int:
+    """The greatest need of a token that was found."""
+    hits = found(h)
+    begun = token_begun(h)
+    most = int64(0)
+    for i in range(n_found):
+        need = int64(hits[i, 2])
+        if not hits[i, 3]:
+            most = max(most, need)
+            continue
+        for t in range(hits[i, 0], hits[i, 1]):
+            most = max(most, need + begun[t])
+    return most
+
+
+@kernel
+def count_needs(h: Heap, n_found: int, counts: int) -> None:
+    """Count the tokens that were found by need, in words of the arena from `counts` on."""
+    hits = found(h)
+    begun = token_begun(h)
+    words = arena(h)
+    for i in range(n_found):
+        need = counts + int64(hits[i, 2])
+        if not hits[i, 3]:
+            words[need] += hits[i, 1] - hits[i, 0]
+            continue
+        for t in range(hits[i, 0], hits[i, 1]):
+            words[need + begun[t]] += 1
+
+
+@kernel
+def place_tokens(h: Heap, n_found: int, places: int, base: int) -> None:
+    """Put the tokens that were found into the arena from `base` on, each at the next place of its need."""
+    hits = found(h)
+    begun = token_begun(h)
+    ids = trie_ids(h)
+    words = arena(h)
+    for i in range(n_found):
+        need = places + int64(hits[i, 2])
+        rising = hits[i, 3] != 0
+        for t in range(hits[i, 0], hits[i, 1]):
+            at = need + begun[t] if rising else need
+            words[base + words[at]] = ids[t]
+            words[at] += 1
 
 
 @kernel

@@ -26,7 +26,7 @@ from .calls import first_step, is_text, list_calls
 from .earley import expand, know_tokens, step
 from .jit import int64, kernel, linked, words_at
 from .parts import abstract, symbolic_counter
-from .ranges import need_of, write_found
+from .ranges import count_needs, most_need, place_tokens, write_found
 from .scan import NO_COVER, NO_PIVOT, scan_trie
 from .tables import (
     DEAD,
@@ -59,7 +59,6 @@ from .tables import (
     shapes,
     states,
     token_sets,
-    trie_ids,
 )
 from .words import add_words
 from .worklist import Heap
@@ -196,16 +195,10 @@ def store_base(h: Heap, shape: int, n_found: int) -> int:
     """Store the tokens found by the walk, and those of token edges, as the shape's base. Returns 0 or FULL."""
     record = shapes(h)[shape]
     has_tokens = sets(h)[record["set"]]["flags"] & HAS_TOKENS
-    most = int64(0)
     tokens = int64(0)
     for i in range(n_found):
         tokens += found(h)[i, 1] - found(h)[i, 0]
-        if found(h)[i, 3]:
-            for t in range(found(h)[i, 0], found(h)[i, 1]):
-                most = max(most, need_of(h, i, t))
-        else:
-            most = max(most, int64(found(h)[i, 2]))
-    record["max_need"] = most
+    record["max_need"] = most_need(h, n_found)
     record["base_row"] = -1
     record["base_size"] = 0
     sparse = tokens <= limit(h, SPARSE_LIMIT) and not has_tokens
@@ -234,20 +227,14 @@ def sort_by_need(h: Heap, shape: int, n_found: int, tokens: int) -> int:
     words = arena(h)
     for u in range(levels):
         words[need_first + u] = 0
-    for i in range(n_found):
-        for t in range(found(h)[i, 0], found(h)[i, 1]):
-            words[need_first + need_of(h, i, t)] += 1
+    count_needs(h, n_found, need_first)
     # Counting sort: turn the counts into starts, place the tokens; starts then become ends.
     start = 0
     for u in range(levels):
         count = words[need_first + u]
         words[need_first + u] = start
         start += count
-    for i in range(n_found):
-        for t in range(found(h)[i, 0], found(h)[i, 1]):
-            u = need_first + need_of(h, i, t)
-            words[base_first + words[u]] = trie_ids(h)[t]
-            words[u] += 1
+    place_tokens(h, n_found, need_first, base_first)
     record["need_first"] = need_first
     record["base_first"] = base_first
     record["base_size"] = tokens
