@@ -20,7 +20,7 @@ from .vocabulary import Vocabulary
 
 __all__ = ["walk_common_shapes"]
 
-STRING_TEXTS = ('"a',)
+STRING_TEXTS = ('"a', '"a\\u00e9', '"a\\n')
 COMMON: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (True, (*STRING_TEXTS, "-1.5", "[1, 2", '{"a": 1, "b', "[{")),
     ({"type": "string"}, STRING_TEXTS),

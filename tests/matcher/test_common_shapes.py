@@ -27,6 +27,8 @@ def large() -> Vocabulary:
     [
         ({"type": "string", "maxLength": 7}, '"abc'),
         ({"type": "string", "minLength": 3, "maxLength": 70}, '"'),
+        ({"type": "string", "maxLength": 70}, '"ab\\'),
+        ({"type": "string", "minLength": 1}, '"ab\\u00e9'),
         ({"properties": {"other": {"type": "integer"}}}, '{"undeclared'),
         ({"type": "array", "items": {"type": "string"}}, '["x'),
     ],
