@@ -99,7 +99,9 @@ def _look_ahead(
                 break
             matcher.accept_token(draft)
     finally:
-        matcher.rollback(mark)
+        # Not by `rollback`, which makes calls: an interruption may come after any of them.
+        del matcher._history[mark - matcher._forgotten :]
+        matcher._at = matcher._history[-1]
     rows[reached:] = 0
     rows[reached:, 0] = FILLER_TOKEN_BIT
     positions[reached:][positions[reached:] == Position.UNCONSTRAINED] = Position.UNREACHABLE

@@ -12,6 +12,8 @@ kernel, under the store's lock.
     fill_mask        any             same                -
     rollback(mark)   any             as it was at mark   ValueError
     reset            any             the beginning       -
+
+The first three may also end in a LimitError, where the grammar is too ambiguous.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from typing import Any, NoReturn, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from infernix.gbnf.errors import TokenRejected
+from infernix.gbnf.errors import LimitError, TokenRejected
 
 from .bitmask import address_of, as_row, unpack
 from .compile import CompiledGrammar
@@ -38,10 +40,10 @@ MAX_ROLLBACK = 1 << 14
 """Positions that a matcher remembers at least."""
 FORGET_AT = 2 * MAX_ROLLBACK
 """When more are remembered, the oldest are forgotten."""
-BYTES_AT_ONCE = 16
+FEW_BYTES = 16
 """So many bytes are read in one call of a kernel, not to be interrupted; those of an ambiguous text may take long."""
-LONG, BRIEFLY = 0.01, 0.001
-"""Seconds: if one call takes so long, others get their turn for so long."""
+QUICK, LONG, BRIEFLY = 0.001, 0.01, 0.001
+"""Seconds. After a quick call the next one gets twice as many bytes; after a long time others get a brief one."""
 
 
 class Matcher:
@@ -218,8 +220,8 @@ class Matcher:
     def accept_bytes(self, data: bytes) -> None:
         """Advance over bytes that belong to no token, such as a given prefix. One step for rollback.
 
-        Raises TokenRejected with the offset of the first illegal byte, the matcher unchanged; TypeError for
-        what is not bytes.
+        Raises TokenRejected with the offset of the first illegal byte, or LimitError, the matcher unchanged; TypeError
+        for what is not bytes.
         """
         if not isinstance(data, bytes | bytearray | memoryview):
             raise TypeError(f"accept_bytes takes bytes, not {type(data).__name__}")
@@ -228,13 +230,7 @@ class Matcher:
             raise TokenRejected("bytes after the end of the text")
         kept = len(self._history)
         try:
-            for first in range(0, len(data), BYTES_AT_ONCE):
-                begun = monotonic()
-                known = self._after_bytes(data, first)
-                if monotonic() - begun > LONG:
-                    sleep(BRIEFLY)  # or this thread would have the lock again before those that wait for it
-                self._history[kept:] = [known]  # a matcher that moves to another heap takes along what is here
-                self._at = known
+            self._read(data, kept)
         except BaseException:
             del self._history[kept:]
             self._at = self._history[-1]
@@ -243,9 +239,30 @@ class Matcher:
         if len(self._history) > FORGET_AT:
             self._forget()
 
-    def _after_bytes(self, data: bytes, first: int) -> KnownSet:
-        """The set after some of the bytes, from `first` on. Other matchers may take their turn before the next ones."""
-        text = np.frombuffer(data, dtype=np.uint8)[first : first + BYTES_AT_ONCE]
+    def _read(self, data: bytes, kept: int) -> None:
+        """Advance over bytes in several calls, between which others may take their turn."""
+        place, size, turn = 0, FEW_BYTES, monotonic()
+        while place < len(data):
+            begun = monotonic()
+            try:
+                known = self._after_bytes(data, place, size)
+            except LimitError:
+                if size == FEW_BYTES:
+                    raise
+                size = FEW_BYTES
+                continue
+            self._history[kept:] = [known]  # a matcher that moves to another heap takes along what is here
+            self._at = known
+            place += size
+            now = monotonic()
+            size = 2 * size if now - begun < QUICK else FEW_BYTES
+            if now - turn > LONG:
+                sleep(BRIEFLY)  # or this thread would have the lock again before those that wait for it
+                turn = now
+
+    def _after_bytes(self, data: bytes, first: int, size: int) -> KnownSet:
+        """The set after `size` of the bytes, from `first` on."""
+        text = np.frombuffer(data, dtype=np.uint8)[first : first + size]
         taken = np.zeros(1, dtype=np.int64)
         store = self.compiled.store
         with store.lock:
@@ -278,17 +295,14 @@ class Matcher:
         """
         forced = bytearray()
         store = self.compiled.store
-        with store.lock:
-            mark = self.mark()
-            try:
-                while len(forced) < limit and not self.is_terminated() and not self.can_end():
-                    byte = store.call(self, only_byte)
-                    if byte == NOT_ONE:
-                        break
-                    forced.append(byte)
-                    self.accept_bytes(bytes([byte]))
-            finally:
-                self.rollback(mark)
+        ahead = self.fork()
+        while len(forced) < limit and not ahead.is_terminated() and not ahead.can_end():
+            with store.lock:
+                byte = store.call(ahead, only_byte)
+            if byte == NOT_ONE:
+                break
+            forced.append(byte)
+            ahead.accept_bytes(bytes([byte]))
         return bytes(forced)
 
     # --- history

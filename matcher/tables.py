@@ -244,7 +244,7 @@ N_SHAPES, N_GROUPS, N_BRANCHES = USED["shapes"], USED["groups"], USED["branches"
 N_ARENA, N_MASKS = USED["arena"], USED["masks"]
 AGENDA_SIZE = _COUNTERS + len(USED)  # three words: the items on each worklist
 STAMP = AGENDA_SIZE + 3  # three words: what marks a live entry of `seen`
-OVERFLOW = STAMP + 3  # 1 if a worklist had no room left
+OVERFLOW = STAMP + 3  # 1 if a worklist had no room, or no work was left
 KEY_SIZE = OVERFLOW + 1
 N_ROWS = KEY_SIZE + 1  # dense mask rows in use
 MAX_ROWS = N_ROWS + 1
@@ -262,7 +262,7 @@ NEXT_FAMILY = FAMILY_SIZE + 1  # how many nodes a walk visits before it looks fo
 N_FOUND, N_EXITS, N_CLEARED = NEXT_FAMILY + 1, NEXT_FAMILY + 2, NEXT_FAMILY + 3  # entries of a walk's lists
 VISITED = N_CLEARED + 1  # nodes that a walk visited, without those that it passed by skimming or in chains
 NEXT_LEVEL = VISITED + 1  # the level at which it goes on after skimming, or after a chain
-WORK_LEFT = NEXT_LEVEL + 1  # how many items this call may still put on long worklists
+WORK_LEFT = NEXT_LEVEL + 1  # how many items may still be put on long worklists; `Store.call` sets it anew
 CARRIED = WORK_LEFT + 1  # 1 once the shapes may have the sets of another heap (`Store.retire`)
 # Addresses of linked kernels (`jit.linked`).
 LINK_EXPAND = CARRIED + 1

@@ -5,8 +5,9 @@ A KeyboardInterrupt is raised after one call after the other in the functions th
 
 from __future__ import annotations
 
+import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 from typing import Any
@@ -15,9 +16,10 @@ import numpy as np
 import pytest
 from tests.matcher.matchers import allowed
 
-from infernix import Matcher, Vocabulary
+from infernix import Matcher, Vocabulary, lookahead_masks
 from infernix.gbnf import parse_gbnf
 from infernix.gbnf.errors import LimitError
+from infernix.matcher import lookahead as lookahead_module
 from infernix.matcher import matcher as matcher_module
 from infernix.matcher import store as store_module
 from infernix.matcher.compile import compile_grammar
@@ -30,8 +32,9 @@ TOKENS = [b"(", b"[", b")", b"]", b"x", b"([", b"xx", b"x)", b"x]", b"])", b"(("
 EOS = len(TOKENS)
 TEXT = [0, 1, 5, 0, 10, 1, 5, 0, 0, 5, 1, 1, 10, 0, 5, 5, 0, 10, 4, 6]
 CHANGING = {"retire", "carry_shapes", "new_heap", "migrate", "call", "_learn_mask", "_learn_token", "accept_token"}
-FILES = {store_module.__file__, matcher_module.__file__}
-CHANGING |= {"accept_bytes", "_after_bytes", "add_rows", "keep_spare"}
+FILES = {store_module.__file__, matcher_module.__file__, lookahead_module.__file__}
+CHANGING |= {"accept_bytes", "_read", "_after_bytes", "add_rows", "keep_spare", "find_forced_bytes", "_look_ahead"}
+CHANGING |= {"live_sets", "_reachable"}
 POINTS = 150 if JIT else 12
 """Places at which a whole walk is interrupted, spread over it."""
 
@@ -45,15 +48,17 @@ class Interruption:
     def __init__(self, at: int) -> None:
         self.at, self.calls = at, 0
 
-    def run(self, action: Callable[[], None]) -> None:
+    def run(self, action: Callable[[], Any]) -> bool:
+        """Whether the action was interrupted, and did not end before."""
         before = sys.getprofile()
         sys.setprofile(self.on_event)
         try:
             action()
         except KeyboardInterrupt:
-            assert self.calls == self.at
+            return True
         finally:
             sys.setprofile(before)
+        return False
 
     def on_event(self, frame: FrameType, event: str, _: Any) -> None:
         if event in ("return", "c_return"):
@@ -120,12 +125,15 @@ def test_an_interruption_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module, "SETS", 32)
     expected = reference_masks()
     whole = Interruption(at=0)
-    whole.run(lambda: retire_and_walk(new_matcher()))
+    first = new_matcher()
+    assert not whole.run(lambda: retire_and_walk(first))
     assert whole.calls > 200
-    for at in range(1, whole.calls, max(1, whole.calls // POINTS)):
+    for at in itertools.count(1, max(1, whole.calls // POINTS)):
         matcher = new_matcher()
         compiled = matcher.compiled
-        Interruption(at).run(lambda matcher=matcher: retire_and_walk(matcher))  # type: ignore[misc]
+        if not Interruption(at).run(lambda matcher=matcher: retire_and_walk(matcher)):  # type: ignore[misc]
+            assert at > 200
+            break
         assert is_free(matcher), at
         if matcher.mark() <= 2:  # it may stand after the byte that is taken back again
             matcher.reset()
@@ -139,6 +147,42 @@ def test_an_interruption_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
         assert allowed(fresh, EOS + 1) == expected[-1], at
         matcher.rollback(3)
         assert allowed(matcher, EOS + 1) == expected[2], at
+
+
+def interrupted_everywhere(action: Callable[[Matcher], Any]) -> Iterator[tuple[Matcher, int]]:
+    """Matchers after "([", for each of which another call of an action was the last one, and that call's number."""
+    for at in itertools.count(1):
+        matcher = new_matcher()
+        matcher.accept_bytes(b"(")
+        matcher.accept_token(1)
+        if not Interruption(at).run(lambda matcher=matcher: action(matcher)):  # type: ignore[misc]
+            assert at > 5
+            return
+        assert is_free(matcher), at
+        yield matcher, at
+
+
+def test_interrupted_bytes_are_read_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several calls of a kernel, and heaps that are full in between, are one step nevertheless."""
+    monkeypatch.setattr(store_module, "SETS", 32)
+    text = b"(" * 20 + b"[" * 18
+    for matcher, at in interrupted_everywhere(lambda matcher: matcher.accept_bytes(text)):
+        assert matcher.mark() in (3, 4), at
+        opening = b"([" + (text if matcher.mark() == 4 else b"")
+        matcher.accept_bytes(b"x" + opening[::-1].translate(bytes.maketrans(b"([", b")]")))
+        assert allowed(matcher, EOS + 1) == [EOS], at
+
+
+def test_what_changes_nothing_changes_nothing_when_interrupted() -> None:
+    """Looking ahead, by bytes and by drafts."""
+    out = np.zeros((1, 4, 1), np.uint32)
+    reference = ReferenceMatcher(GRAMMAR, Vocabulary([*TOKENS, b"</s>"], eos_ids=[EOS]))
+    for token in (0, 1):
+        reference.accept_token(token)
+    for action in (Matcher.find_forced_bytes, lambda m: lookahead_masks([m], [[0, 5, 0]], out)):
+        for matcher, at in interrupted_everywhere(action):
+            assert matcher.mark() == 3, at
+            assert allowed(matcher, EOS + 1) == reference.allowed_token_ids(), at
 
 
 @pytest.mark.parametrize("failing", ["new_masks", "new_heap", "carry_shapes"])

@@ -93,6 +93,19 @@ def test_bytes_of_any_kind(case: str) -> None:
     assert matcher.allowed_token_ids() == [ord("a"), ord("b")]
 
 
+def test_forced_bytes_beyond_what_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The matcher stays where it is, however many there are."""
+    monkeypatch.setattr(matcher_module, "FORGET_AT", 40)
+    monkeypatch.setattr(matcher_module, "MAX_ROLLBACK", 20)
+    matcher = Matcher(infernix.compile_gbnf('root ::= "a"{500}', byte_level()))
+    matcher.accept_bytes(b"a")
+    assert matcher.find_forced_bytes(300) == b"a" * 300
+    assert matcher.mark() == 2
+    assert matcher.find_forced_bytes(2000) == b"a" * 499
+    matcher.rollback(1)
+    assert matcher.find_forced_bytes(2000) == b"a" * 500
+
+
 def test_what_bytes_of_no_bytes_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are steps like others, of which the oldest are forgotten."""
     monkeypatch.setattr(matcher_module, "FORGET_AT", 40)
