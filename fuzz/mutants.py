@@ -133,8 +133,8 @@ MUTATIONS = (
     Mutation(
         "rollback-one-short",
         "matcher/matcher.py",
-        "del self._history[kept:]",
-        "del self._history[kept + 1 :]",
+        'kept = as_integer(mark, "a position") - self._forgotten',
+        'kept = min(as_integer(mark, "a position") - self._forgotten + 1, len(self._history))',
         "one token too few is taken back",
     ),
 )
