@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
@@ -61,7 +62,7 @@ class Interruption:
         return False
 
     def on_event(self, frame: FrameType, event: str, _: Any) -> None:
-        if event in ("return", "c_return"):
+        if event in ("return", "c_return") and frame.f_code.co_filename != weakref.__file__:  # finalizers raise in vain
             caller = frame if event == "c_return" else frame.f_back
             if caller is not None and caller.f_code.co_name in CHANGING and caller.f_code.co_filename in FILES:
                 self.calls += 1
