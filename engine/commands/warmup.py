@@ -11,17 +11,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from infernix.matcher.warm_up import ONE_OF_EVERYTHING, TEXT, warm_up_steps
-
 from .console import note, reporting
 
 if TYPE_CHECKING:
     from infernix.matcher.vocabulary import Vocabulary
 
 __all__ = ["ensure_warm", "load_kernels", "warmup"]
-
-THROW_AWAY = ONE_OF_EVERYTHING.replace("| Token(65, 66) | ExcludeToken(67)", "")
-"""The same for a vocabulary of which nothing is known."""
 
 
 @reporting
@@ -47,8 +42,11 @@ def load_kernels(vocabulary: Vocabulary) -> None:
     Both are done on first use; then the first mask of a text would seem to take seconds.
     """
     import infernix
+    from infernix.matcher.warm_up import ONE_OF_EVERYTHING, TEXT
 
-    matcher = infernix.Matcher(infernix.compile_gbnf(THROW_AWAY, vocabulary))
+    # Nothing is known of the vocabulary's token ids.
+    grammar = ONE_OF_EVERYTHING.replace("| Token(65, 66) | ExcludeToken(67)", "")
+    matcher = infernix.Matcher(infernix.compile_gbnf(grammar, vocabulary))
     for byte in TEXT:
         matcher.mask_row()
         matcher.accept_bytes(bytes([byte]))
@@ -81,6 +79,7 @@ def _run_with_progress() -> None:
     from infernix.matcher.first_use import LOGGER
     from infernix.matcher.jit import KERNEL_FOLDER
     from infernix.matcher.kernel_cache import can_keep
+    from infernix.matcher.warm_up import warm_up_steps
 
     from .compile_ahead import compile_parts, parts, spare_cores
 

@@ -37,7 +37,7 @@ def test_seeds_are_what_the_front_ends_read(tmp_path: Path) -> None:
 
 def test_without_atheris_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frontends.importlib.util, "find_spec", lambda _name: None)
-    with pytest.raises(RequestError, match=r"infernix\[atheris\]"):
+    with pytest.raises(RequestError, match=r"pip install '\.\[atheris\]'"):
         fuzz_front_end("gbnf", 1, tmp_path)
     with pytest.raises(RequestError, match="no front end is called 'yaml'"):
         fuzz_front_end("yaml", 1, tmp_path)
